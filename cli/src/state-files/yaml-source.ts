@@ -114,12 +114,15 @@ export class YamlSource {
       else this.splice(start, startOfItem(items[index + 1]!), '')
       return
     }
-    const line = isMap(collection) ? start : this.dashOf(items[index] as ParsedNode)
-    if (this.isFirstInLine(line)) {
-      const from = this.lineStart(line)
-      this.splice(index === 0 ? from : this.commentStart(from), this.lineEnd(end), '')
-    } else if (index === 0 && firstKept === 1) this.splice(start, startOfItem(items[1]!), '')
-    else this.giveUp()
+    const lineOf = (at: number) =>
+      isMap(collection) ? startOfItem(items[at]!) : this.dashOf(items[at] as ParsedNode)
+    if (!this.isFirstInLine(lineOf(0)) && index < firstKept) {
+      // The first entry that is kept takes the place of the first one, which shares its line with a dash.
+      if (index === 0) this.splice(start, startOfItem(items[firstKept]!), '')
+      return
+    }
+    const from = this.lineStart(lineOf(index))
+    this.splice(index === 0 ? from : this.commentStart(from), this.lineEnd(end), '')
   }
 
   private splice(start: number, end: number, text: string): void {
