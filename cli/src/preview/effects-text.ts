@@ -5,6 +5,7 @@ import type {
   AnsweredSummary,
   EffectName,
 } from '@svc/domain/preview'
+import { dayMs } from '@svc/domain/time'
 import { countOf, formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
 
 /** The names of effects in text, with the losses first. */
@@ -43,7 +44,7 @@ export function hasLosses({ effects, laterLosses = {} }: LossSummary): boolean {
   return now.some(({ segments }) => segments > 0) || Object.keys(laterLosses).length > 0
 }
 
-function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
+function lossesNow({ effects, laterLosses = {}, steps = [] }: LossSummary): string[] {
   if (Object.values(effects).every(({ segments }) => segments === 0))
     return [
       Object.keys(laterLosses).length === 0 ? 'No segments are affected.' : 'No segments are affected now.',
@@ -53,7 +54,7 @@ function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
     unqueryable.segments > 0
       ? unqueryableSentence(unqueryable)
       : laterLosses.unqueryable
-        ? `All data stays queryable until ${dayOf(laterLosses.unqueryable.from)}.`
+        ? `All data stays queryable ${hasDailySteps(steps) ? `until ${dayOf(laterLosses.unqueryable.from)}` : 'at first'}.`
         : 'All data stays queryable.',
   ]
   if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked unused.`)
@@ -67,13 +68,19 @@ function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
   return sentences
 }
 
+/** Whether the day of a loss is known. With longer steps, only the step by which it has begun is known. */
+const hasDailySteps = (steps: readonly { readonly now: string }[]): boolean =>
+  steps.length < 2 || Date.parse(steps[1]!.now) - Date.parse(steps[0]!.now) <= dayMs
+
 /** The losses that grow within the horizon. Segments that are lost once are not counted again. */
 function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSummary): string[] {
   const { unqueryable, unused, waitingForTier, doesNotFit, underReplicated } = later
   const end = steps.length === 0 ? '' : dayOf(steps.at(-1)!.now)
   const more = (loss: AnsweredLaterLoss, { segments, bytes }: AnsweredEffect): string =>
     `By ${end}, ${largestOf({ segments: loss.segments - segments, bytes: loss.bytes - bytes })}`
-  const first = (loss: AnsweredLaterLoss): string => `the first on ${dayOf(loss.from)}`
+  const isDaily = hasDailySteps(steps)
+  const first = (loss: AnsweredLaterLoss): string => `the first ${isDaily ? 'on' : 'by'} ${dayOf(loss.from)}`
+  const since = (loss: AnsweredLaterLoss): string => `${isDaily ? 'From' : 'By'} ${dayOf(loss.from)}`
   const tiers = (loss: AnsweredLaterLoss): string =>
     `${loss.tiers?.length === 1 ? 'tier' : 'tiers'} [${loss.tiers?.join(', ') ?? ''}]`
   return [
@@ -81,16 +88,16 @@ function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSumma
       ? [`${more(unqueryable, effects.unqueryable)} will become unqueryable, ${first(unqueryable)}.`]
       : []),
     ...(unused ? [`${more(unused, effects.unused)} will be marked unused, ${first(unused)}.`] : []),
-    ...(waitingForTier ? [`From ${dayOf(waitingForTier.from)}, ${waitingSentence(waitingForTier)}`] : []),
+    ...(waitingForTier ? [`${since(waitingForTier)}, ${waitingSentence(waitingForTier)}`] : []),
     ...(doesNotFit
       ? [
-          `From ${dayOf(doesNotFit.from)}, ${tiers(doesNotFit)} ${doesNotFit.tiers?.length === 1 ? 'is' : 'are'} full: up to ${largestOf(doesNotFit)} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
+          `${since(doesNotFit)}, ${tiers(doesNotFit)} ${doesNotFit.tiers?.length === 1 ? 'is' : 'are'} full: up to ${largestOf(doesNotFit)} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
         ]
       : []),
     // These sentences name the reason.
     ...(underReplicated && !doesNotFit && !waitingForTier
       ? [
-          `From ${dayOf(underReplicated.from)}, up to ${largestOf(underReplicated)} will have fewer replicas than their rules require.`,
+          `${since(underReplicated)}, up to ${largestOf(underReplicated)} will have fewer replicas than their rules require.`,
         ]
       : []),
   ]
