@@ -24,7 +24,11 @@ const certificateShape = z.object({
 })
 const certificatesShape = z
   .object({
-    time: z.string().describe('When the certificates were checked, in real time, even if the clock of the cluster is simulated'),
+    time: z
+      .string()
+      .describe(
+        'When the certificates were checked, in real time, even if the clock of the cluster is simulated',
+      ),
     servers: z.array(
       z.object({
         role: z.string(),
