@@ -86,18 +86,22 @@ describe('discovery', () => {
   })
 
   const seen = [
-    { role: 'historical', sees: ['historical me'] },
-    { role: 'worker', sees: ['worker me'] },
-    { role: 'overlord', sees: ['overlord me', 'overlord other', 'worker other'] },
+    { role: 'historical', sees: ['historical a historical'] },
+    { role: 'worker', sees: ['worker a worker'] },
+    { role: 'overlord', sees: ['overlord an overlord', 'overlord other', 'worker other'] },
   ] as const
   for (const { role, sees } of seen) {
     it(`lists only [${sees}] for the role ${role}`, async (context) => {
       const { discovery } = await discover(context, { 'svc.discovery.timeout': 'PT60S' }, role)
       for (const one of roles) await saveHeartbeat(database, node('other', { role: one }))
-      await discovery.announce(node('me', { role }))
+      const own = role === 'overlord' ? 'an overlord' : `a ${role}`
+      await discovery.announce(node(own, { role }))
       await discovery.refresh()
-      const found = roles.flatMap((one) => discovery.nodes(one).map(({ name }) => `${one} ${name}`))
-      assert.deepEqual(found.sort(), sees)
+      // A heartbeat of an earlier test, whose connection was closed, may still arrive in the store.
+      const names = [own, 'other']
+      const found = roles.flatMap((one) => discovery.nodes(one).map(({ name }) => ({ one, name })))
+      const listed = found.filter(({ name }) => names.includes(name)).map(({ one, name }) => `${one} ${name}`)
+      assert.deepEqual(listed.sort(), sees)
     })
   }
 
