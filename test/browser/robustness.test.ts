@@ -333,6 +333,8 @@ describe('the console, when something unusual happens', { skip }, () => {
     await button('Remove rule 9999').click()
     await text('Preview of an unsaved edit').waitFor()
     await page.waitForFunction(`document.activeElement.textContent.startsWith('9998')`)
+    // Until then, the panel is dimmed.
+    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
     assert.deepEqual(await opened.findings(), [])
     await button('Discard').click()
     await button('Add rule').click()
