@@ -1,7 +1,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
+import { type AnsweredFault, faultsPath } from '@svc/domain/faults'
 import { loadSettings } from '@svc/shared/config'
 import { connectToCluster } from '../client/index.ts'
-import { type AnsweredFault, faultsPath } from '../faults/index.ts'
 import {
   type HomeLayout,
   lockHolder,

@@ -1,13 +1,15 @@
 import { invalidInput } from '@svc/domain/failure'
 import {
+  type AnsweredFault,
   type FaultKind,
   faultKinds,
   faultLimits,
+  faultsPath,
   kindsBetweenServers,
   maxKillReason,
 } from '@svc/domain/faults'
 import type { Command } from 'commander'
-import { type AnsweredFault, affectedBy, endOf, faultsPath, hasDelay } from '../faults/index.ts'
+import { affectedBy, endOf, hasDelay } from '../faults/index.ts'
 import { type ConnectionOptions, connect, existingHome, withSvcConnection } from '../options/index.ts'
 import { countOf } from '../terminal/index.ts'
 

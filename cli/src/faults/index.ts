@@ -1,2 +1,2 @@
 /** The active faults of a running simulation. */
-export * from './answered-fault.ts'
+export * from './fault-text.ts'

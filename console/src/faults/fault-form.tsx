@@ -1,7 +1,6 @@
-import { type FaultKind, kindsBetweenServers } from '@svc/domain/faults'
+import { type FaultKind, faultsPath, kindsBetweenServers } from '@svc/domain/faults'
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { faultsPath } from '../cluster/index.ts'
 import { send } from '../session/index.ts'
 import { Name, Notice, Problem } from '../ui/index.ts'
 import { faultChoices } from './fault-text.ts'

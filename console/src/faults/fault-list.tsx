@@ -1,12 +1,12 @@
+import { type AnsweredFault, faultsPath } from '@svc/domain/faults'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ActiveFault, faultsPath } from '../cluster/index.ts'
 import { send } from '../session/index.ts'
 import { Name, Problem } from '../ui/index.ts'
 import { faultText, remainingText } from './fault-text.ts'
 
 interface FaultListInput {
-  readonly faults: readonly ActiveFault[]
+  readonly faults: readonly AnsweredFault[]
   readonly now: number
   readonly canEnd: boolean
 }
@@ -76,7 +76,7 @@ export function FaultList({ faults, now, canEnd }: FaultListInput) {
   )
 }
 
-function Affected({ fault: { target, from } }: { readonly fault: ActiveFault }) {
+function Affected({ fault: { target, from } }: { readonly fault: AnsweredFault }) {
   if (from === null) return <Name>{target}</Name>
   return (
     <>

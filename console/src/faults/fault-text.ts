@@ -1,6 +1,5 @@
-import type { FaultKind } from '@svc/domain/faults'
+import type { AnsweredFault, FaultKind } from '@svc/domain/faults'
 import { countOf } from '@svc/domain/text'
-import type { ActiveFault } from '../cluster/index.ts'
 import { formatSpan } from '../ui/index.ts'
 
 /** The kinds of faults, with what a user calls them and what they do to a server, to a virtual server, and to calls. */
@@ -37,7 +36,7 @@ export const faultChoices: readonly {
 ]
 
 /** Returns what a fault does, in a few words. */
-export function faultText({ kind, delayMs, probability }: ActiveFault): string {
+export function faultText({ kind, delayMs, probability }: AnsweredFault): string {
   const text = {
     latency: `${formatDelay(delayMs)} slower`,
     'slow-disk': `disk ${formatDelay(delayMs)} slower`,
@@ -50,5 +49,5 @@ export function faultText({ kind, delayMs, probability }: ActiveFault): string {
 const formatDelay = (ms: number): string => (ms % 1000 === 0 ? countOf(ms / 1000, 's', 's') : `${ms} ms`)
 
 /** Returns how long a fault lasts from now on. */
-export const remainingText = ({ until }: ActiveFault, now: number): string =>
+export const remainingText = ({ until }: AnsweredFault, now: number): string =>
   until === null ? 'until you end it' : `${formatSpan(Date.parse(until) - now)} left`

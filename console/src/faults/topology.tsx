@@ -1,6 +1,6 @@
+import type { AnsweredFault } from '@svc/domain/faults'
 import { formatCount } from '@svc/domain/text'
 import { type KeyboardEvent, useRef } from 'react'
-import type { ActiveFault } from '../cluster/index.ts'
 import { Name, useWidth } from '../ui/index.ts'
 import { faultText, remainingText } from './fault-text.ts'
 import type { TopologyEdge, TopologyNode, Topology as TopologyOfCluster } from './topology-layout.ts'
@@ -13,7 +13,7 @@ const laneOffset = 9
 
 interface TopologyInput {
   readonly topology: TopologyOfCluster
-  readonly faults: readonly ActiveFault[]
+  readonly faults: readonly AnsweredFault[]
   /** The key of the selected node or edge. */
   readonly selected: string | undefined
   readonly now: number
@@ -61,10 +61,10 @@ export function Topology({ topology, faults, selected, now, onSelect }: Topology
 }
 
 /** Whether a fault affects all calls of a server of a node. A fault on a role does not name virtual servers. */
-const isOnNode = ({ target, from }: ActiveFault, { role, servers }: TopologyNode): boolean =>
+const isOnNode = ({ target, from }: AnsweredFault, { role, servers }: TopologyNode): boolean =>
   from === null && (target === role || servers.some(({ name }) => name === target))
 
-const isOnEdge = ({ target, from: caller }: ActiveFault, { from, to }: TopologyEdge): boolean =>
+const isOnEdge = ({ target, from: caller }: AnsweredFault, { from, to }: TopologyEdge): boolean =>
   from.servers.some(({ name }) => name === caller) && to.servers.some(({ name }) => name === target)
 
 const Arrows = () => (
@@ -126,7 +126,7 @@ function Edge({
 }: {
   readonly edge: TopologyEdge
   readonly points: Points
-  readonly faults: readonly ActiveFault[]
+  readonly faults: readonly AnsweredFault[]
   readonly isSelected: boolean
   onSelect(): void
 }) {
@@ -175,7 +175,7 @@ function Box({
 }: {
   readonly node: TopologyNode
   readonly left: number
-  readonly faults: readonly ActiveFault[]
+  readonly faults: readonly AnsweredFault[]
   readonly now: number
   readonly isSelected: boolean
   onSelect(): void
@@ -202,7 +202,7 @@ function Box({
 
 function stateOf(
   { role, servers }: TopologyNode,
-  faults: readonly ActiveFault[],
+  faults: readonly AnsweredFault[],
   missing: number,
   now: number,
 ): string {

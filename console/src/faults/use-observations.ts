@@ -1,6 +1,6 @@
+import type { AnsweredFault } from '@svc/domain/faults'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import {
-  type ActiveFault,
   useClusterNodes,
   useClusterState,
   useDataServers,
@@ -58,7 +58,7 @@ const isSeenAs = (seen: ReadonlyMap<string, TopologyServer>, name: string): bool
 /** What happened to the cluster while the page was open, newest first. */
 export function useRecoveryEvents(
   servers: readonly TopologyServer[] | undefined,
-  faults: readonly ActiveFault[] | undefined,
+  faults: readonly AnsweredFault[] | undefined,
 ): readonly RecoveryEvent[] {
   const { data: state } = useClusterState()
   const { data: leaders } = useLeaders()
@@ -97,5 +97,5 @@ export function useRecoveryEvents(
 
 const addressOf = (url: string): string => url.replace(/^\w+:\/\//, '')
 
-const describe = (fault: ActiveFault): string =>
+const describe = (fault: AnsweredFault): string =>
   `${faultText(fault)} (${fault.from === null ? fault.target : `calls from ${fault.from} to ${fault.target}`})`

@@ -44,6 +44,16 @@ export interface Fault extends Omit<FaultRequest, 'forMs'> {
   readonly once: boolean
 }
 
+/** The path for injecting and ending faults. Faults never affect it; otherwise, nobody could end them. */
+export const faultsPath = '/svc/simulation/v1/faults'
+
+/** An active fault as the API returns it. Times are ISO 8601. */
+export interface AnsweredFault extends Omit<Fault, 'since' | 'until' | 'once'> {
+  readonly since: string
+  /** When it ends; null if it does not end. */
+  readonly until: string | null
+}
+
 /** A server that faults can target. */
 export interface FaultAim {
   /** Missing for a virtual server: a fault that targets its role affects the process that it runs in. */

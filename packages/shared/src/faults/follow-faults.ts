@@ -6,6 +6,7 @@ import {
   faultsAimedAt,
   faultsAt,
   faultsBetween,
+  faultsPath,
   isCut,
   readFaults,
   waitOf,
@@ -16,9 +17,6 @@ import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
 
 /** Name of the configuration entry that stores the faults and their history. */
 export const faultsConfigName = 'simulation.faults'
-
-/** Path for injecting and ending faults. Faults never affect it; otherwise, nobody could end them. */
-export const faultsPath = '/svc/simulation/v1/faults'
 
 /** A server's request to itself: it crosses no network, and a leader that considered itself cut off would step down. */
 export const ownCallPath = '/status/ready'

@@ -2,7 +2,6 @@
 export {
   type Faults,
   faultsConfigName,
-  faultsPath,
   followFaults,
   loadFaults,
   noFaults,

@@ -6,12 +6,13 @@ import {
   faultKinds,
   faultRequestSchema,
   faultsAt,
+  faultsPath,
   parseFaultRequest,
   switchOn,
 } from '@svc/domain/faults'
 import { formatInstant } from '@svc/domain/time'
 import { type Role, roles } from '@svc/shared/config'
-import { faultsConfigName, faultsPath, loadFaults } from '@svc/shared/faults'
+import { faultsConfigName, loadFaults } from '@svc/shared/faults'
 import { type AuditInfo, jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'

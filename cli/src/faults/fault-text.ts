@@ -1,21 +1,4 @@
-import type { FaultKind } from '@svc/domain/faults'
-
-/** The path of the faults API. */
-export const faultsPath = '/svc/simulation/v1/faults'
-
-/** A fault as returned by a cluster. */
-export interface AnsweredFault {
-  readonly id: string
-  readonly kind: FaultKind
-  /** A role, or a server by host and port. */
-  readonly target: string
-  /** The server whose requests to the target are the only affected ones; null for all requests. */
-  readonly from: string | null
-  readonly probability: number
-  readonly delayMs: number
-  readonly since: string
-  readonly until: string | null
-}
+import type { AnsweredFault, FaultKind } from '@svc/domain/faults'
 
 /** Whether a kind of fault delays operations. */
 export const hasDelay = (kind: FaultKind): boolean => kind === 'latency' || kind === 'slow-disk'
