@@ -1,6 +1,6 @@
 /** A call between two servers, as one of them recorded it. */
 export interface RecordedCall {
-  /** ISO 8601. */
+  /** Time of the response, ISO 8601. */
   readonly time: string
   readonly direction: 'sent' | 'received'
   /** The role and name of the calling server, as claimed by it; empty if it is not a server. */
@@ -8,11 +8,15 @@ export interface RecordedCall {
   /** Sent: the URL of the called server. Received: its role and name. */
   readonly to: string
   readonly method: string
+  /** Without the query string. */
   readonly path: string
+  /** Whether the connection is encrypted. */
   readonly tls: boolean
+  /** Sent: the user the call ran as. Received: the authenticated user; empty if there is none. */
   readonly identity: string
-  /** Null if there was no response. */
+  /** The response status; null if there was no response. */
   readonly status: number | null
+  /** Why there was no response. */
   readonly error: string | null
 }
 
