@@ -7,6 +7,7 @@ export {
   type FollowedDirectory,
   knownDirectoryPath,
 } from './directory-source.ts'
+export { certificateShape } from './refusal-routes.ts'
 export { assertTestable, emptyFolder, resetPath } from './reset.ts'
 export { runService } from './run-service.ts'
 export { standForElection } from './stand-for-election.ts'

@@ -7,6 +7,17 @@ import { positiveCount, textParameter } from '../wire/index.ts'
 const max = 1000
 const query = { count: omittable(positiveCount(max), max), id: omittable(textParameter) }
 
+/** The shape of a certificate in responses. */
+export const certificateShape = z.object({
+  subject: z.string(),
+  issuer: z.string(),
+  serialNumber: z.string(),
+  names: z.string().describe('Names and addresses that the certificate is valid for'),
+  validFrom: z.string(),
+  validTo: z.string(),
+  fingerprint: z.string(),
+})
+
 const handshakeShape = z
   .object({
     id: z.string(),
@@ -16,17 +27,7 @@ const handshakeShape = z
       .string()
       .describe('NO_CERTIFICATE, WRONG_HOST, or a code of the TLS library such as CERT_HAS_EXPIRED'),
     reason: z.string(),
-    certificate: z
-      .object({
-        subject: z.string(),
-        issuer: z.string(),
-        serialNumber: z.string(),
-        names: z.string().describe('Names and addresses that the certificate is valid for'),
-        validFrom: z.string(),
-        validTo: z.string(),
-        fingerprint: z.string(),
-      })
-      .nullable(),
+    certificate: certificateShape.nullable(),
   })
   .meta({ title: 'RefusedHandshake' })
 

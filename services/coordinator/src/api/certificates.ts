@@ -1,7 +1,7 @@
 import { roles } from '@svc/shared/config'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadServerTroubles } from '@svc/shared/postgres'
-import type { ServiceContext } from '@svc/shared/service'
+import { certificateShape, type ServiceContext } from '@svc/shared/service'
 import { createSlots } from '@svc/shared/slots'
 import { certificatesIn, describeCertificate, presentedCertificate } from '@svc/shared/tls'
 import { z } from 'zod'
@@ -13,15 +13,6 @@ const serversAtOnce = 16
 // Reported problems are repeated more often than this.
 const troubleLifeMs = 60_000
 
-const certificateShape = z.object({
-  subject: z.string(),
-  issuer: z.string(),
-  serialNumber: z.string(),
-  names: z.string().describe('Names and addresses that the certificate is valid for'),
-  validFrom: z.string(),
-  validTo: z.string(),
-  fingerprint: z.string(),
-})
 const certificatesShape = z
   .object({
     time: z
