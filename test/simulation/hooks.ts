@@ -7,7 +7,7 @@ const repositoryRoot = path.resolve(import.meta.dirname, '../..')
 const urlOf = (file: string): string => pathToFileURL(path.join(repositoryRoot, file)).href
 const standIn = (file: string): string => urlOf(`test/simulation/stand-ins/${file}`)
 
-/** Files of the product and what stands in for them. */
+/** Files of the product and their stand-ins. */
 const standIns = new Map(
   Object.entries({
     'packages/shared/src/postgres/index.ts': 'postgres/index.ts',
@@ -24,7 +24,7 @@ const standIns = new Map(
   }).map(([file, replacement]) => [urlOf(file), standIn(replacement)]),
 )
 
-/** Modules of Node.js and packages that code of the product imports, and what stands in for them. */
+/** Modules of Node.js and packages that code of the product imports, and their stand-ins. */
 const packages = new Map(
   Object.entries({
     'node:crypto': 'crypto.ts',
@@ -58,7 +58,7 @@ export function mutateSource({ file, find, replace }: Mutation): void {
   })
 }
 
-/** Makes modules of the product import stand-ins. The stand-ins themselves import what they stand in for. */
+/** Makes modules of the product import stand-ins. The stand-ins themselves import the originals. */
 export function replaceModules(): void {
   registerHooks({
     resolve: (specifier, context, next) => {

@@ -31,7 +31,7 @@ interface Link {
 /** A call as the called process sees it. */
 export interface Exchange {
   readonly caller: SimulatedProcess
-  /** Whether the caller has given up or died. */
+  /** Whether the caller has timed out or died. */
   isClosed: boolean
   onClose: () => void
 }
@@ -44,7 +44,7 @@ export interface Call<Answer> {
   serve(exchange: Exchange, target: SimulatedProcess): Answer | Promise<Answer>
   /** Whether a process listens; by default, it does as soon as it runs. */
   isListening?(target: SimulatedProcess): boolean
-  /** The caller gives up after this time, but only if a message is late. */
+  /** The caller times out after this time, but only if a message is late. */
   readonly stuckTimeoutMs?: number
   readonly signal?: AbortSignal | undefined
   /** Whether the target may get the call twice, or never. */
