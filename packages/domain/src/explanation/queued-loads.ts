@@ -28,7 +28,8 @@ export function queuedLoads(
   }
   for (const other of rowsToCheck(table, marks)) {
     if (other === row) break
-    add(other)
+    // Other segments of the same interval are yielded, too.
+    if (marks[other] === 1) add(other)
   }
   return { before, bytesBefore }
 }

@@ -1,9 +1,10 @@
 import type { SegmentTable } from '../inventory/index.ts'
 
 /**
- * Yields the rows that the next run must check, or other rows that have a 1 in `marks`. Like in Druid, segments with newer intervals come first, so that they get
- * what space there is. Of segments with the same interval, the greater name of a datasource, the greater version, and the
- * greater partition number come first. Unused segments come last.
+ * Yields the rows that the next run must check, or those with a 1 in `marks`, and the other rows of their groups. Like in
+ * Druid, segments with newer intervals come first, so that they get what space there is. Of segments with the same interval,
+ * the greater name of a datasource, the greater version, and the greater partition number come first. Unused segments come
+ * last.
  */
 export function* rowsToCheck(
   table: SegmentTable,
