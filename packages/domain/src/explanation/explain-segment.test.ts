@@ -605,3 +605,20 @@ describe('the explanation of a segment', () => {
     )
   })
 })
+
+describe('a forecast of the next run', () => {
+  it('goes on if segments become unused between its slices', () => {
+    const { cluster, row } = clusterOf([{ required: 1, servers: ['free'] }])
+    const ids = Array.from({ length: 5000 }, (_, partitionNum) => {
+      const other = { ...key, version: 'v0', interval: { start: 0, end: day }, partitionNum }
+      const id = segmentId(other)
+      cluster.table.put({ ...segment, ...other, ...other.interval, id })
+      return id
+    })
+    cluster.table.settleTimeline()
+    const run = forecastRun(cluster)
+    assert.equal(run.next().done, false)
+    for (const id of ids) cluster.table.remove(id)
+    assert.equal(finish(run).of(row).loads.length, 1)
+  })
+})

@@ -71,7 +71,10 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
   for (const row of rowsToCheck(table, marks)) {
     planned += 1
     if (planned % slice === 0) yield
-    planner.planSegment(row, preparedOf.get(table.groupOf[row]!)!)
+    const prepared = preparedOf.get(table.groupOf[row]!)
+    // The segment became unused during a pause.
+    if (prepared === undefined) continue
+    planner.planSegment(row, prepared)
     const { loads, cancelledLoads, drops } = planner.take()
     forecast.addLoads(loads, table.sizeOf[row]!)
     append(forecast.cancelledLoads, cancelledLoads)
