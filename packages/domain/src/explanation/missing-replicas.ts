@@ -20,21 +20,28 @@ export function missingReplicas(
     boundariesOf.set(datasource, known)
     return known
   }
-  const isServed = (row: number, server: number): boolean =>
-    (table.copies.flags(row, server) & (copyFlag.served | copyFlag.dropping)) === copyFlag.served
+  const isServed = (flags: number): boolean =>
+    (flags & (copyFlag.served | copyFlag.dropping)) === copyFlag.served
+  const { copies } = table
+  const servedIn = (tier: string, row: number): number => {
+    let count = 0
+    for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+      const server = byNumber.get(copies.serverOf[entry]!)
+      const isOfTier = server?.type === 'historical' && server.tier === tier && !server.decommissioning
+      if (isOfTier && isServed(copies.flagsOf[entry]!)) count += 1
+    }
+    return count
+  }
   return (segmentId, number) => {
     const row = table.rowOf(segmentId)
-    if (row < 0 || !table.isUsed(row) || table.isHidden(row) || isServed(row, number)) return false
+    if (row < 0 || !table.isUsed(row) || table.isHidden(row)) return false
+    if (isServed(copies.flags(row, number))) return false
     const group = table.groupOf[row]!
     const rule = boundaries(table.datasourceOf[group]!)
     const wanted = rule.wantedBy(rule.match({ start: table.startOf[group]!, end: table.endOf[group]! }))
     if (wanted.action !== 'load') return wanted.action === 'broadcast'
     const tier = byNumber.get(number)?.tier
     if (tier === undefined) return true
-    const servedIn = servers.filter(
-      (one) =>
-        one.type === 'historical' && one.tier === tier && !one.decommissioning && isServed(row, one.number),
-    )
-    return servedIn.length < (wanted.tieredReplicants.get(tier) ?? 0)
+    return servedIn(tier, row) < (wanted.tieredReplicants.get(tier) ?? 0)
   }
 }

@@ -423,8 +423,8 @@ export class ServerInventory {
     isShown: (id: string) => boolean,
     isMissing: (id: string, server: number) => boolean = () => true,
   ): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
-    return this.servers().flatMap(({ name, number }) => {
-      const failed = [...this.byName.get(name)!.failed].filter(([id]) => isMissing(id, number))
+    return [...this.byName.values()].sort(inOrder).flatMap(({ name, number, failed: all }) => {
+      const failed = [...all].filter(([id]) => isMissing(id, number))
       if (failed.length === 0) return []
       let latest: FailedRequest | undefined
       for (const [id, request] of failed)
