@@ -217,12 +217,13 @@ const canHold = ({ decommissioning, maxSizeBytes }: LoadingServer): boolean =>
  * the run.
  */
 export function awaitsRun(cluster: ExplainedCluster, row: number): boolean {
-  const { table, rules, now, limits } = cluster
+  const { table, rules, now, limits, isPaused } = cluster
+  if (isPaused || table.isHidden(row)) return false
   const group = table.groupOf[row]!
   const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
-  const { matched } = explainRules(rules, table.datasourceNames[table.datasourceOf[group]!]!, interval, now)
+  const boundaries = ruleBoundariesOf(rules, table.datasourceNames[table.datasourceOf[group]!]!, now)
   const planner = new PlacementPlanner(table, plannedServers(cluster), limits)
-  return planner.mayChange(row, planner.prepare(describeWantedCopies(matched.rule)))
+  return planner.mayChange(row, planner.prepare(boundaries.wantedBy(boundaries.match(interval))))
 }
 
 function causesOf(

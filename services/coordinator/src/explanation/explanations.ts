@@ -97,7 +97,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     },
     ofInterval: async (dataSource, interval, signal) => {
       const cluster = await clusterOf(state)
-      const forecast = await forecastOf(cluster)
+      const forecast = cluster.isPaused ? idleRun : await forecastOf(cluster)
       return await slices.run(() => explainInterval(cluster, forecast, dataSource, interval), signal)
     },
     ofCluster: (caller) => explainWork(state, caller),
