@@ -34,7 +34,7 @@ class Conversation {
   private readonly used: QueryProcess
   private readonly options: ConversationOptions
   private readonly answer = Promise.withResolvers<QueryMessage>()
-  private readonly cpuMs: () => number | undefined
+  private readonly parseCpuMs: (() => number | undefined) | undefined
   private guard: NodeJS.Timeout | undefined
   private sink: Writable | undefined
   private bytes = 0
@@ -43,7 +43,7 @@ class Conversation {
   constructor(used: QueryProcess, options: ConversationOptions) {
     this.used = used
     this.options = options
-    this.cpuMs = startCpuMeter(used.child.pid)
+    this.parseCpuMs = options.maxParseCpuMs === undefined ? undefined : startCpuMeter(used.child.pid)
   }
 
   answerTo(command: QueryCommand): Promise<QueryMessage> {
@@ -126,10 +126,10 @@ class Conversation {
   // DuckDB enforces its own limit of memory. This guard catches memory that DuckDB does not count, such as one huge string, and texts
   // for which DuckDB's parser takes quadratic or cubic time, such as a long row of plus signs.
   private readonly checkLimits = (): void => {
-    const { maxBytes, maxParseCpuMs = Number.POSITIVE_INFINITY } = this.options
+    const { maxBytes, maxParseCpuMs } = this.options
     if (residentBytes(this.used.child.pid) > maxBytes)
       this.kill(tooLarge('The query needs more memory than [svc.query.memoryLimit] allows'))
-    else if ((this.cpuMs() ?? 0) > maxParseCpuMs)
+    else if (maxParseCpuMs !== undefined && (this.parseCpuMs?.() ?? 0) > maxParseCpuMs)
       this.kill(
         tooLarge(
           `Parsing the query takes more than [${maxParseCpuMs}] ms of CPU time: expected a query with fewer operators, comments, and clauses`,
