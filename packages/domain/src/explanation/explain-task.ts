@@ -1,5 +1,5 @@
 import { countOf, formatDuration } from '../text/index.ts'
-import { formatInstant, formatInterval, type Interval } from '../time/index.ts'
+import { formatInstant, formatInterval, type Interval, overlaps } from '../time/index.ts'
 
 /** A task to explain. Times are epoch milliseconds. */
 export interface ExplainedTask {
@@ -93,12 +93,7 @@ const blockersOf = (
 ): readonly ExplainedLock[] =>
   lockedInterval === undefined
     ? []
-    : locks.filter(
-        (lock) =>
-          lock.priority >= priority &&
-          lock.interval.start < lockedInterval.end &&
-          lock.interval.end > lockedInterval.start,
-      )
+    : locks.filter((lock) => lock.priority >= priority && overlaps(lock.interval, lockedInterval))
 
 function explainRunning(task: ExplainedTask, { lockedInterval }: TaskSurroundings): string[] {
   const since = task.startedAt === null ? '' : ` since ${formatInstant(task.startedAt)}`

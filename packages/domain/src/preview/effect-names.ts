@@ -22,6 +22,12 @@ export const effectNames = [
 
 export type EffectName = (typeof effectNames)[number]
 
+/** Effects on segments instead of replicas: their bytes are those of the segments. */
+export const effectsOnSegments: ReadonlySet<EffectName> = new Set(['unqueryable', 'unused', 'overshadowed'])
+
+/** Max number of tiers in the answer about an effect. */
+export const maxTiersListed = 20
+
 /** The effects that take something away from users. */
 export const lossNames = [
   'unqueryable',

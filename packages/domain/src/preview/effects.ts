@@ -1,12 +1,9 @@
 import { Affected } from './affected.ts'
 import type { AnsweredEffects } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
-import { type EffectName, effectNames } from './effect-names.ts'
+import { type EffectName, effectNames, effectsOnSegments, maxTiersListed } from './effect-names.ts'
 import { lossesOf } from './losses.ts'
 import type { CopyChange } from './pieces.ts'
-
-// Effects on segments instead of replicas: their bytes are those of the segments.
-const effectsOnSegments: ReadonlySet<EffectName> = new Set(['unqueryable', 'unused', 'overshadowed'])
 
 /** The effects of a change on the segments of one datasource, or of several. */
 export class Effects {
@@ -49,9 +46,6 @@ export class Effects {
     return Object.fromEntries(entries) as AnsweredEffects
   }
 }
-
-// Maximum number of tiers without servers in an answer.
-const maxTiersListed = 20
 
 // Number of pieces between two pauses.
 const slice = 4096

@@ -1,8 +1,8 @@
 import { formatInstant } from '../time/index.ts'
 import type { AnsweredLaterLoss, AnsweredLaterLosses } from './answer.ts'
-import { type LossName, lossNames } from './effect-names.ts'
+import { effectsOnSegments, type LossName, lossNames, maxTiersListed } from './effect-names.ts'
 import type { RuleTarget } from './rule-targets.ts'
-import { addCopies, type CopyTally, type MutableCopyTally, noCopies } from './tallies.ts'
+import { addCopies, addTally, type CopyTally, type MutableCopyTally, noCopies } from './tallies.ts'
 
 /** A loss of a segment, with the number of affected replicas: 1 for a loss of the segment itself. */
 export type SegmentLoss = readonly [name: LossName, copies: number]
@@ -42,19 +42,11 @@ export class Losses {
   }
 
   addAll(other: Losses): void {
-    for (const [name, tally] of this.tallies) {
-      const { segments, copies, bytes } = other.of(name)
-      tally.segments += segments
-      tally.copies += copies
-      tally.bytes += bytes
-    }
+    for (const [name, tally] of this.tallies) addTally(tally, other.of(name))
     for (const tier of other.waitingTiers) this.waitingTiers.add(tier)
     for (const tier of other.fullTiers) this.fullTiers.add(tier)
   }
 }
-
-// Losses of segments instead of replicas.
-const segmentLosses: ReadonlySet<LossName> = new Set(['unqueryable', 'unused'])
 
 /**
  * Returns the losses that grow after the preview, as JSON: the largest loss at one time, and when more is affected than
@@ -79,7 +71,7 @@ export function formatLaterLosses(
         {
           from: formatInstant(first.now),
           segments,
-          ...(segmentLosses.has(name) ? {} : { copies }),
+          ...(effectsOnSegments.has(name) ? {} : { copies }),
           bytes,
           ...(tiers === undefined ? {} : { tiers: [...tiers].sort().slice(0, maxTiersListed) }),
         },
@@ -88,9 +80,6 @@ export function formatLaterLosses(
   })
   return Object.fromEntries(entries)
 }
-
-// Maximum number of tiers in an answer.
-const maxTiersListed = 20
 
 const tiersOf = (name: LossName, losses: Losses): ReadonlySet<string> | undefined =>
   name === 'doesNotFit' ? losses.fullTiers : name === 'waitingForTier' ? losses.waitingTiers : undefined

@@ -109,7 +109,7 @@ function* newlyUnqueryable(changed: PreviewResult, cluster: PreviewedCluster): G
   return Math.max(0, after - unqueryableIn(yield* decideStoredRules(cluster, cluster.servers)))
 }
 
-const unqueryableIn = ({ totalEffects }: PreviewResult): number => totalEffects.format().unqueryable.segments
+const unqueryableIn = ({ totalEffects }: PreviewResult): number => totalEffects.of('unqueryable').segments
 
 /** Returns the number of visible segments with at least one replica. Yields regularly. */
 function* servedSegmentsIn(cluster: PreviewedCluster): Generator<undefined, number> {

@@ -146,10 +146,9 @@ export class Simulation {
   }
 
   /**
-   * Returns the replicas of a segment by holder, except on decommissioning servers, which are going away. Reuses `counts`,
-   * because a simulation may have millions of segments.
+   * Puts the replicas of a segment by holder into `counts`, except those on decommissioning servers, which are going away.
    */
-  copiesOf(row: number, counts = new Map<number, number>()): Map<number, number> {
+  copiesOf(row: number, counts: Map<number, number>): void {
     const { copies } = this.table
     counts.clear()
     for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
@@ -158,7 +157,6 @@ export class Simulation {
       const holder = this.holderOf[server]!
       counts.set(holder, (counts.get(holder) ?? 0) + 1)
     }
-    return counts
   }
 
   private serversOf({ segments }: UnplacedDatasource, index: number): number[] {

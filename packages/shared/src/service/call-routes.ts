@@ -1,3 +1,4 @@
+import { callJournalPath } from '@svc/domain/calls'
 import { omittable } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { CallJournal } from '../client/index.ts'
@@ -28,7 +29,7 @@ export function callRoutes(journal: CallJournal): Route[] {
   return [
     route({
       method: 'GET',
-      path: '/svc/internal/v1/calls',
+      path: callJournalPath,
       access: state('READ'),
       summary: 'List the most recent calls between this server and other servers, newest first',
       query: countQuery,

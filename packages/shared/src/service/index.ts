@@ -10,4 +10,5 @@ export {
 export { certificateShape } from './refusal-routes.ts'
 export { assertTestable, emptyFolder, resetPath } from './reset.ts'
 export { runService } from './run-service.ts'
+export { troubleLifeMs } from './server-troubles.ts'
 export { standForElection } from './stand-for-election.ts'

@@ -12,8 +12,8 @@ import { createTroubleLog, type Logger, type Loop, type Readiness, startLoop } f
 
 const savePeriodMs = 1000
 
-// A problem expires after this time. A server in a restart loop reports it at every start.
-const troubleLifeMs = 60_000
+/** Time after which a problem expires. A server in a restart loop reports it at every start. */
+export const troubleLifeMs = 60_000
 
 // The process is about to exit, which must not take long.
 const lastSaveMs = 400

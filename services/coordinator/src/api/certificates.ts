@@ -1,7 +1,7 @@
 import { roles } from '@svc/shared/config'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadServerTroubles } from '@svc/shared/postgres'
-import { certificateShape, type ServiceContext } from '@svc/shared/service'
+import { certificateShape, type ServiceContext, troubleLifeMs } from '@svc/shared/service'
 import { createSlots } from '@svc/shared/slots'
 import { certificatesIn, describeCertificate, presentedCertificate } from '@svc/shared/tls'
 import { z } from 'zod'
@@ -10,8 +10,6 @@ import { keepFor } from '../answers/index.ts'
 // Each look is a TLS handshake.
 const keptMs = 5000
 const serversAtOnce = 16
-// Reported problems are repeated more often than this.
-const troubleLifeMs = 60_000
 
 const certificatesShape = z
   .object({

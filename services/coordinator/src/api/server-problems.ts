@@ -1,10 +1,7 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadMissingNodes, loadServerTroubles } from '@svc/shared/postgres'
-import type { ServiceContext } from '@svc/shared/service'
+import { type ServiceContext, troubleLifeMs } from '@svc/shared/service'
 import { z } from 'zod'
-
-// Servers repeat the problems that they report more often than this.
-const troubleLifeMs = 60_000
 
 const problemsShape = z
   .array(
