@@ -64,95 +64,67 @@ export function addDev(program: Command): void {
     })
   addWriting(dev)
   addBench(dev)
-  addFaults(dev)
-  addSimulation(dev)
-  addHostile(dev)
-  addComparisons(dev)
+  addPrograms(dev)
   addTest(dev)
 }
 
-/** Adds `./svc dev faults`, whose options are parsed by its own program. */
-function addFaults(dev: Command): void {
-  dev
-    .command('faults')
-    .description('Inject random faults into entire clusters (reproducible by seed; see --help for options)')
-    .argument('[options...]')
-    .helpOption(false)
-    .allowUnknownOption()
-    .action(async (options: readonly string[]) => {
-      const { runFaults } = await import('../development/index.ts')
-      process.exitCode = await runFaults(options)
-    })
-}
-
-/** Adds `./svc dev simulation` and `./svc dev mutations`, whose own programs read the options. */
-function addSimulation(dev: Command): void {
-  dev
-    .command('simulation')
-    .description('Simulate clusters with faults in one process, on simulated time (see --help for options)')
-    .argument('[options...]')
-    .helpOption(false)
-    .allowUnknownOption()
-    .action(async (options: readonly string[]) => {
-      const { runSimulation } = await import('../development/index.ts')
-      process.exitCode = await runSimulation(options)
-    })
-  dev
-    .command('mutations')
-    .description(
+/** Programs of this repository that read their own options. */
+const programs = [
+  {
+    name: 'faults',
+    file: 'test/faults/main.ts',
+    description: 'Inject random faults into entire clusters (reproducible by seed; see --help for options)',
+  },
+  {
+    name: 'simulation',
+    file: 'test/simulation/main.ts',
+    description: 'Simulate clusters with faults in one process, on simulated time (see --help for options)',
+  },
+  {
+    name: 'mutations',
+    file: 'test/simulation/mutations/main.ts',
+    description:
       'Break the code in known ways, and show that the simulation finds it (see --help for options)',
-    )
-    .argument('[options...]')
-    .helpOption(false)
-    .allowUnknownOption()
-    .action(async (options: readonly string[]) => {
-      const { runMutations } = await import('../development/index.ts')
-      process.exitCode = await runMutations(options)
-    })
-}
+  },
+  {
+    name: 'hostile',
+    file: 'test/hostile/main.ts',
+    description: 'Send hostile test requests to a cluster (see --help for options)',
+  },
+  {
+    name: 'differential',
+    file: 'test/druid/differential/main.ts',
+    needsJava: true,
+    description:
+      'Compare the responses of svc and Druid 37 to the same random requests (see --help for options)',
+  },
+  {
+    name: 'plans',
+    file: 'test/druid/plans/main.ts',
+    needsJava: true,
+    description:
+      'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans (see --help for options)',
+  },
+  {
+    name: 'previews',
+    file: 'test/druid/previews/main.ts',
+    needsJava: true,
+    description:
+      'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid (see --help for options)',
+  },
+]
 
-/** Adds `./svc dev hostile`, whose own program reads the options. */
-function addHostile(dev: Command): void {
-  dev
-    .command('hostile')
-    .description('Send hostile test requests to a cluster (see --help for options)')
-    .argument('[options...]')
-    .helpOption(false)
-    .allowUnknownOption()
-    .action(async (options: readonly string[]) => {
-      const { runHostile } = await import('../development/index.ts')
-      process.exitCode = await runHostile(options)
-    })
-}
-
-/** Adds the comparisons with Druid 37, whose own programs read the options. */
-function addComparisons(dev: Command): void {
-  const comparisons = [
-    {
-      name: 'differential',
-      description: 'Compare the responses of svc and Druid 37 to the same random requests',
-    },
-    {
-      name: 'plans',
-      description:
-        'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
-    },
-    {
-      name: 'previews',
-      description:
-        'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid',
-    },
-  ] as const
-  for (const { name, description } of comparisons) {
+/** Adds the programs that read their own options. */
+function addPrograms(dev: Command): void {
+  for (const { name, description, file, needsJava = false } of programs)
     dev
       .command(name)
-      .description(`${description} (see --help for options)`)
+      .description(description)
       .argument('[options...]')
       .helpOption(false)
       .allowUnknownOption()
       .action(async (options: readonly string[]) => {
-        const { runComparison } = await import('../development/index.ts')
-        process.exitCode = await runComparison(name, options)
+        const { runProgram } = await import('../development/index.ts')
+        process.exitCode = await runProgram(file, options, needsJava)
       })
-  }
 }

@@ -146,36 +146,13 @@ function updating(isUpdating: boolean): Readonly<Record<string, string>> {
   return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }
 
-/** Runs the program of `npm run test:faults` with its own options; returns the exit status. */
-export async function runFaults(options: readonly string[]): Promise<number> {
-  return await runProgram('test/faults/main.ts', options)
-}
-
-/** Runs the program of `npm run test:simulation` with its own options; returns the exit status. */
-export async function runSimulation(options: readonly string[]): Promise<number> {
-  return await runProgram('test/simulation/main.ts', options)
-}
-
-/** Runs the program of `npm run test:mutations` with its own options; returns the exit status. */
-export async function runMutations(options: readonly string[]): Promise<number> {
-  return await runProgram('test/simulation/mutations/main.ts', options)
-}
-
-/** Runs the program of `npm run test:hostile` with its own options; returns the exit status. */
-export async function runHostile(options: readonly string[]): Promise<number> {
-  return await runProgram('test/hostile/main.ts', options)
-}
-
-/** Runs a comparison with Druid 37, such as `npm run test:differential`, with its own options; returns the exit status. */
-export async function runComparison(
-  name: 'differential' | 'plans' | 'previews',
+/** Runs a program of this repository with its own options, such as that of `npm run test:faults`; returns the exit status. */
+export async function runProgram(
+  file: string,
   options: readonly string[],
+  needsJava: boolean,
 ): Promise<number> {
-  await checkJava()
-  return await runProgram(`test/druid/${name}/main.ts`, options)
-}
-
-async function runProgram(file: string, options: readonly string[]): Promise<number> {
+  if (needsJava) await checkJava()
   process.on('SIGINT', () => undefined)
   const program = path.join(repositoryRoot, file)
   // In the user's working directory, because options may be relative paths.
