@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
 import { sendRequest } from '../client/index.ts'
+import { isListening } from '../cluster/index.ts'
 
 /** A running Druid 37 with logins. */
 export interface ReferenceCluster {
@@ -161,14 +161,8 @@ function commonOptions(folder: string): Record<string, string> {
 }
 
 async function expectConnection(port: number): Promise<void> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-  } catch {
+  if (!(await isListening(`http://127.0.0.1:${port}`)))
     throw unavailable(`ZooKeeper does not accept connections on port [${port}]`)
-  } finally {
-    socket.destroy()
-  }
 }
 
 async function untilAnswered(url: string, delayMs: number): Promise<void> {

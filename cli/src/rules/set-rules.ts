@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import { formatCount } from '@svc/domain/text'
-import { hasControlCharacter, refuse } from '@svc/domain/validation'
+import { hasControlCharacter, maxAuditTextLength, refuse } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import { warningsOfHeader } from './warnings-text.ts'
 
@@ -11,9 +11,6 @@ export interface RulesAudit {
   /** What follows the comment. */
   readonly commentSuffix?: string
 }
-
-// Servers cut longer values, and with them the suffix.
-const maxAuditLength = 1024
 
 /** The path of the rules of a datasource. Throws a Failure for a name that a path cannot contain. */
 export function rulesPath(dataSource: string): string {
@@ -37,7 +34,8 @@ function headerOf(
   suffix = '',
 ): Record<string, string> {
   if (value === undefined) return {}
-  const maxLength = maxAuditLength - suffix.length
+  // With a longer value, servers would cut the suffix.
+  const maxLength = maxAuditTextLength - suffix.length
   if (value.length > maxLength)
     throw refuse(
       option,

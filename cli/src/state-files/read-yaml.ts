@@ -155,7 +155,7 @@ function offsetOf(contents: ParsedNode | null, field: string): number {
 function pairAtStart(node: Extract<ParsedNode, { items: { key: unknown }[] }>, rest: string) {
   return node.items
     .map(({ key, value }) => ({
-      name: isScalar(key) ? (typeof key.value === 'string' ? key.value : String(key.source)) : '',
+      name: isScalar(key) ? keyText(key) : '',
       key: key as ParsedNode,
       value: value as ParsedNode | null,
     }))

@@ -1,4 +1,5 @@
 /** Reading and validating input. Every error names the field, the value, and what is expected. */
+export * from './audit-text.ts'
 export * from './control-characters.ts'
 export * from './datasource-names.ts'
 export * from './near-names.ts'

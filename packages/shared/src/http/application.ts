@@ -16,6 +16,7 @@ import {
 import {
   cutText,
   escapeControlCharacters,
+  maxAuditTextLength,
   readDatasourceName,
   readListingProblems,
   readRulesName,
@@ -34,7 +35,7 @@ import { withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
 import type { Call } from './call.ts'
 import { checkTexts } from './check-texts.ts'
-import { peerSubject } from './client-certificates.ts'
+import { peerAddress, peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
@@ -122,7 +123,7 @@ export function createApplication({
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
     // Before an alias is translated, because the signed address refers to the original request.
-    response.locals.address = callerAddress(request) ?? peerAddress(request)
+    response.locals.address = callerAddress(request) ?? peerAddress(request.socket)
     logWhenOver(request, response, log, metrics)
     if (calls) noteWhenOver(request, response, calls)
     const alias = aliases.translate(request)
@@ -360,7 +361,7 @@ async function authenticate(request: Request, response: Response, security: Secu
   if (request.method === 'OPTIONS' && security.openOptions) return security.anonymousCaller
   const result = await security.authenticate(request.headers.authorization, {
     address: addressOf(response),
-    peer: peerAddress(request),
+    peer: peerAddress(request.socket),
     server: headerText(request, 'x-svc-from'),
     leaving: () => callerLeaving(response)(),
   })
@@ -443,7 +444,7 @@ function headerText(request: Request, name: string): string {
   const text = Array.isArray(value) ? value.join(', ') : (value ?? '')
   // Node reads headers as Latin-1, and most clients write UTF-8.
   const bytes = Buffer.from(text, 'latin1')
-  return escapeControlCharacters(cutText(isUtf8(bytes) ? bytes.toString('utf8') : text, 1024))
+  return escapeControlCharacters(cutText(isUtf8(bytes) ? bytes.toString('utf8') : text, maxAuditTextLength))
 }
 
 /**
@@ -451,11 +452,6 @@ function headerText(request: Request, name: string): string {
  */
 function addressOf(response: Response): string {
   return response.locals.address
-}
-
-/** Returns the remote address of the connection. */
-function peerAddress(request: Request): string {
-  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 }
 
 function send(response: Response, answer: unknown): void {

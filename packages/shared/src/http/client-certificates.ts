@@ -1,6 +1,7 @@
 import { randomUUID, type X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import type { Server } from 'node:https'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Settings } from '../config/index.ts'
 import { type DescribedCertificate, describeCertificate } from '../tls/index.ts'
@@ -86,7 +87,7 @@ const refusalOf = (
 ): RefusedHandshake => ({
   id: randomUUID(),
   time: new Date().toISOString(),
-  address: addressOf(socket),
+  address: peerAddress(socket),
   code,
   reason,
   certificate,
@@ -103,7 +104,7 @@ async function problemOf(
     const code = String(socket.authorizationError)
     return { code, reason: `invalid certificate [${name}] (${code})` }
   }
-  const address = addressOf(socket)
+  const address = peerAddress(socket)
   if (!validatesHosts || (await isFor(certificate, address))) return undefined
   return {
     code: 'WRONG_HOST',
@@ -122,7 +123,9 @@ function subjectOf(certificate: X509Certificate): string {
   return certificate.subject?.replaceAll('\n', ', ') ?? ''
 }
 
-const addressOf = (socket: TLSSocket): string => (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+/** Returns the address of a peer, without the prefix of an IPv4 address on an IPv6 socket. */
+export const peerAddress = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
+  (remoteAddress ?? '').replace(/^::ffff:/, '')
 
 /**
  * Returns whether a certificate is valid for the host with an address. Resolves the names in the certificate instead of

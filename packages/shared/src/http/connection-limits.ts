@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 import type { Settings } from '../config/index.ts'
+import { peerAddress } from './client-certificates.ts'
 
 /** A connection that was refused because too many are open. */
 export interface RefusedConnection {
@@ -33,7 +34,7 @@ export class ConnectionLimits {
   }
 
   private admit(socket: Socket): boolean {
-    const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+    const address = peerAddress(socket)
     const client = clientOf(address)
     const own = this.openFrom.get(client) ?? 0
     const limit = own >= this.maxPerAddress ? 'address' : this.open >= this.max ? 'total' : undefined
