@@ -130,7 +130,8 @@ async function applyRemaining(
   ])
   const { signal } = stopRequest()
   const { steps, rulesChanged } = remaining
-  const { minPasswordLength } = await readServerSettings(client)
+  const changesLogins = steps.some(({ changes }) => changes.some(({ kind }) => kind === 'logins'))
+  const minPasswordLength = changesLogins ? (await readServerSettings(client)).minPasswordLength : 1
   const passwordOf = readPasswords(steps, process.env, minPasswordLength)
   const context = { client, headers, passwordOf, overridesPolicy }
   const changesRules = rulesChanged || (reverts ?? plan).changes.some(({ kind }) => kind === 'rules')
