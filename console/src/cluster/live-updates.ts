@@ -63,8 +63,11 @@ function refetchChanged(
   const refetch = (...queryKey: string[]) => void queries.invalidateQueries({ queryKey })
   refetch('inventory')
   refetch('clock')
-  for (const dataSource of Object.keys(segments))
-    for (const key of ['compaction', 'unusedSegments']) refetch(key, dataSource)
+  for (const [dataSource, { added, removed }] of Object.entries(segments)) {
+    refetch('compaction', dataSource)
+    // Loads and drops do not change which segments are unused.
+    if (added + removed > 0) refetch('unusedSegments', dataSource)
+  }
   for (const dataSource of rules) {
     if (dataSource === '_default') refetch('rules')
     else refetch('rules', dataSource)

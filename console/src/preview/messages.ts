@@ -149,8 +149,8 @@ export interface WorkerCalls {
 /** What has changed in the cluster, as the coordinator reports it. */
 export interface ClusterChanges {
   readonly now: string
-  /** Datasources with changed segments. */
-  readonly segments: Readonly<Record<string, object>>
+  /** Datasources with changed segments, and how many were added and removed. */
+  readonly segments: Readonly<Record<string, { readonly added: number; readonly removed: number }>>
   /** Datasources with changed rules. */
   readonly rules: readonly string[]
   readonly servers?: boolean
