@@ -5,11 +5,12 @@ import {
   faultKinds,
   faultLimits,
   faultsPath,
+  hasDelay,
   kindsBetweenServers,
   maxKillReason,
 } from '@svc/domain/faults'
 import type { Command } from 'commander'
-import { affectedBy, endOf, hasDelay } from '../faults/index.ts'
+import { affectedBy, endOf } from '../faults/index.ts'
 import { type ConnectionOptions, connect, existingHome, withSvcConnection } from '../options/index.ts'
 import { countOf } from '../terminal/index.ts'
 

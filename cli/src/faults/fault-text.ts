@@ -1,7 +1,4 @@
-import type { AnsweredFault, FaultKind } from '@svc/domain/faults'
-
-/** Whether a kind of fault delays operations. */
-export const hasDelay = (kind: FaultKind): boolean => kind === 'latency' || kind === 'slow-disk'
+import { type AnsweredFault, hasDelay } from '@svc/domain/faults'
 
 /** When a fault ends, as text. */
 export const endOf = ({ until }: AnsweredFault): string => until ?? 'it is cleared'

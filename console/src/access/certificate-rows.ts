@@ -1,3 +1,5 @@
+import { dayMs } from '@svc/domain/time'
+
 /** A certificate, as text. Times are ISO 8601. */
 interface DescribedCertificate {
   readonly subject: string
@@ -9,7 +11,7 @@ interface DescribedCertificate {
 }
 
 /** What the servers of the cluster present, and the authorities that the coordinator trusts. */
-export interface CertificatesOfCluster {
+interface CertificatesOfCluster {
   /** When they were checked, in real time. */
   readonly time: string
   readonly servers: readonly {
@@ -44,7 +46,6 @@ const stateTexts: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'unknown authority',
 }
 
-const dayMs = 86_400_000
 // The same as in the alerts of the monitoring.
 const noticeDays = 14
 

@@ -1,20 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
-import { useCaller } from '../cluster/index.ts'
-import { fetchJson } from '../session/index.ts'
+import { useServerCertificates } from '../cluster/index.ts'
 import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
-import { type CertificatesOfCluster, certificateRows } from './certificate-rows.ts'
-
-const refetchMs = 30_000
+import { certificateRows } from './certificate-rows.ts'
 
 /** The certificates that the servers present, those with problems and those that expire first at the top. */
 export function Certificates() {
-  const { data: caller } = useCaller()
-  const { data, error } = useQuery({
-    queryKey: ['certificates'],
-    queryFn: () => fetchJson<CertificatesOfCluster>('/svc/coordinator/v1/certificates'),
-    enabled: caller?.state.read === true,
-    refetchInterval: refetchMs,
-  })
+  const { data, error } = useServerCertificates()
   if (error && !data) return <Problem>{error.message}</Problem>
   if (!data || data.servers.length === 0) return null
   const rows = certificateRows(data)

@@ -90,18 +90,28 @@ export function useServerProblems() {
   })
 }
 
-/** The certificate of a server, or of an authority. Times are those of the machines, not of a simulated clock. */
+/** A certificate, as text. */
+export interface CertificateText {
+  readonly subject: string
+  readonly issuer: string
+  readonly names: string
+  readonly validFrom: string
+  readonly validTo: string
+  readonly fingerprint: string
+}
+
+/** The certificates of servers and authorities. Times are those of the machines, not of a simulated clock. */
 export interface ServerCertificates {
   readonly time: string
   readonly servers: readonly {
     readonly role: string
     readonly server: string
     /** Null if the server is unreachable. */
-    readonly certificate: { readonly validTo: string } | null
+    readonly certificate: CertificateText | null
     /** Why other servers reject it. */
     readonly problem: string | null
   }[]
-  readonly authorities: readonly { readonly subject: string; readonly validTo: string }[]
+  readonly authorities: readonly CertificateText[]
 }
 
 /** The certificates of all servers. */

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { maxUnusedSegments, rulesPath, type UnusedSegment, useCaller } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
-import { Problem } from '../ui/index.ts'
+import { Problem, useWork } from '../ui/index.ts'
 
 /** How much unused data there is, and a button that makes what the rules keep queryable again. */
 export function UnusedSegments({
@@ -15,20 +15,13 @@ export function UnusedSegments({
 }) {
   const { data: caller } = useCaller(dataSource)
   const queries = useQueryClient()
-  const [isBusy, setIsBusy] = useState(false)
   const [marked, setMarked] = useState<number>()
-  const [problem, setProblem] = useState<string>()
-  const restore = async () => {
-    setIsBusy(true)
-    setProblem(undefined)
-    try {
+  const { problem, isBusy, run } = useWork()
+  const restore = () =>
+    run(async () => {
       setMarked(await markKeptUsed(dataSource))
       await queries.invalidateQueries()
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
-    setIsBusy(false)
-  }
+    })
   if (unused.length === 0 && marked === undefined) return null
   const bytes = unused.reduce((sum, { size }) => sum + size, 0)
   const atLeast = unused.length === maxUnusedSegments ? 'At least ' : ''

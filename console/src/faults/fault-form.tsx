@@ -1,8 +1,8 @@
-import { type FaultKind, faultsPath, kindsBetweenServers } from '@svc/domain/faults'
+import { type FaultKind, faultLimits, faultsPath, hasDelay, kindsBetweenServers } from '@svc/domain/faults'
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { send } from '../session/index.ts'
-import { Name, Notice, Problem } from '../ui/index.ts'
+import { Name, Notice, Problem, useWork } from '../ui/index.ts'
 import { faultChoices } from './fault-text.ts'
 import { nameOf } from './topology.tsx'
 import type { TopologyEdge, TopologyNode } from './topology-layout.ts'
@@ -31,9 +31,9 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
   const [from, setFrom] = useState(() => (place.kind === 'edge' ? firstTarget(place.edge.from) : ''))
   const { inject, problem, isBusy } = useInject()
   const duration = chosenDuration ?? (kind === 'kill' ? 'until you end it' : '30 s')
-  const hasDelay = kind === 'latency' || kind === 'slow-disk'
   const [delayMs, probability] = [Math.round(Number(delay) * 1000), Number(percent) / 100]
-  const isValid = delayMs >= 1 && delayMs <= 600_000 && probability > 0 && probability <= 1
+  const { min, max } = faultLimits.delayMs
+  const isValid = delayMs >= min && delayMs <= max && probability > 0 && probability <= 1
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const forMs = durations.find(({ label }) => label === duration)?.ms
@@ -41,7 +41,7 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
       kind,
       target,
       ...(place.kind === 'edge' ? { from } : {}),
-      ...(hasDelay ? { delayMs } : {}),
+      ...(hasDelay(kind) ? { delayMs } : {}),
       ...(probability < 1 ? { probability } : {}),
       ...(forMs === undefined ? {} : { forMs }),
     })
@@ -62,7 +62,7 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
       />
       <div className="fields">
         <DurationChoice kind={kind} value={duration} onChange={setDuration} />
-        {hasDelay && (
+        {hasDelay(kind) && (
           <label>
             Delay in seconds
             <input inputMode="decimal" value={delay} onChange={(event) => setDelay(event.target.value)} />
@@ -183,18 +183,11 @@ function ServerChoice({
 /** Sends faults, and says why one was refused. */
 function useInject() {
   const queries = useQueryClient()
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setIsBusy] = useState(false)
-  const inject = async (body: object): Promise<void> => {
-    setIsBusy(true)
-    setProblem(undefined)
-    try {
+  const { problem, isBusy, run } = useWork()
+  const inject = (body: object): Promise<void> =>
+    run(async () => {
       await send(faultsPath, { method: 'POST', body })
       await queries.invalidateQueries({ queryKey: ['faults'] })
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
-    setIsBusy(false)
-  }
+    })
   return { inject, problem, isBusy }
 }

@@ -1,8 +1,7 @@
 import { type AnsweredFault, faultsPath } from '@svc/domain/faults'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { send } from '../session/index.ts'
-import { Name, Problem } from '../ui/index.ts'
+import { Name, Problem, useWork } from '../ui/index.ts'
 import { faultText, remainingText } from './fault-text.ts'
 
 interface FaultListInput {
@@ -14,14 +13,11 @@ interface FaultListInput {
 /** The active faults, with buttons that end them. */
 export function FaultList({ faults, now, canEnd }: FaultListInput) {
   const queries = useQueryClient()
-  const [problem, setProblem] = useState<string>()
+  const { problem, run } = useWork()
   const end = async (path: string) => {
-    setProblem(undefined)
-    try {
+    await run(async () => {
       await send(path, { method: 'DELETE' })
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
+    })
     await queries.invalidateQueries({ queryKey: ['faults'] })
   }
   return (

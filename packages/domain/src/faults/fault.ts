@@ -19,6 +19,9 @@ export type FaultKind = (typeof faultKinds)[number]
 /** The kinds of faults that can affect only the requests from one server to another. */
 export const kindsBetweenServers: readonly FaultKind[] = ['latency', 'cut']
 
+/** Whether a kind of fault delays operations. */
+export const hasDelay = (kind: FaultKind): boolean => kind === 'latency' || kind === 'slow-disk'
+
 /** A request to inject a fault. Times are in milliseconds. */
 export interface FaultRequest {
   readonly kind: FaultKind
