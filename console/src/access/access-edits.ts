@@ -1,4 +1,5 @@
 import type { Change, SentChange } from './change.ts'
+import { assignmentPath, roleChange } from './role-change.ts'
 
 /** A permission of a role. The name of the resource is a regular expression. */
 interface PermissionJson {
@@ -64,8 +65,6 @@ const rolePath = ({ accountsPath }: Directory, role: string): string =>
   `${accountsPath}/roles/${encodeURIComponent(role)}`
 const mappingPath = ({ accountsPath }: Directory, mapping: string): string =>
   `${accountsPath}/groupMappings/${encodeURIComponent(mapping)}`
-const assignment = (directory: Directory, kind: 'users' | 'groupMappings', name: string, role: string) =>
-  `${directory.accountsPath}/${kind}/${encodeURIComponent(name)}/roles/${encodeURIComponent(role)}`
 
 /** Returns the changes that create a role with permissions, or replace the permissions of an existing one. */
 export function saveRole(
@@ -90,8 +89,8 @@ export function deleteRole(directory: Directory, role: string): Change[] {
   const assign = (path: string): SentChange => ({ method: 'POST', path })
   const undo = [
     ...saveRole({ ...directory, roles: {} }, role, directory.roles[role] ?? []),
-    ...users.map((user) => assign(assignment(directory, 'users', user, role))),
-    ...mappings.map((mapping) => assign(assignment(directory, 'groupMappings', mapping, role))),
+    ...users.map((user) => assign(assignmentPath(directory, 'users', user, role))),
+    ...mappings.map((mapping) => assign(assignmentPath(directory, 'groupMappings', mapping, role))),
   ]
   return [{ method: 'DELETE', path: rolePath(directory, role), undo }]
 }
@@ -119,14 +118,8 @@ export function saveMapping(
       { ...remove, undo: [create(before)] },
       { ...create({ groupPattern, roles }), undo: [remove] },
     ]
-  const change = (role: string, isAssigned: boolean): Change => {
-    const rolesPath = assignment(directory, 'groupMappings', mapping, role)
-    const [post, erase] = [
-      { method: 'POST', path: rolesPath },
-      { method: 'DELETE', path: rolesPath },
-    ] as const
-    return isAssigned ? { ...post, undo: [erase] } : { ...erase, undo: [post] }
-  }
+  const change = (role: string, isAssigned: boolean): Change =>
+    roleChange(directory, 'groupMappings', mapping, role, isAssigned)
   return [
     ...roles.filter((role) => !before.roles.includes(role)).map((role) => change(role, true)),
     ...before.roles.filter((role) => !roles.includes(role)).map((role) => change(role, false)),

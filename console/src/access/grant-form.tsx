@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react'
-import { type AccessDirectory, useInventory } from '../cluster/index.ts'
+import { type AccessDirectory, type PermissionJson, useInventory } from '../cluster/index.ts'
 import { Name, visible } from '../ui/index.ts'
+import { saveRole } from './access-edits.ts'
 import type { Change } from './change.ts'
 import { roleChange } from './role-change.ts'
 import type { Changes } from './use-changes.ts'
@@ -18,22 +19,21 @@ interface Grant {
   readonly user: string
   readonly role: string
   readonly dataSource: string
-  readonly actions: readonly string[]
+  readonly actions: readonly PermissionJson['action'][]
 }
 
 /** Returns the changes that assign a role to a user, and create the role if it does not exist. */
 function changesFor({ directory, user, role, dataSource, actions }: Grant): Change[] {
-  const rolePath = `${directory.accountsPath}/roles/${encodeURIComponent(role)}`
   const resource = { type: 'DATASOURCE', name: patternOf(dataSource) }
-  const create: Change[] = [
-    { method: 'POST', path: rolePath, undo: [{ method: 'DELETE', path: rolePath }] },
-    {
-      method: 'POST',
-      path: `${rolePath}/permissions`,
-      body: actions.map((action) => ({ resource, action })),
-    },
+  const create = saveRole(
+    directory,
+    role,
+    actions.map((action) => ({ resource, action })),
+  )
+  return [
+    ...(Object.hasOwn(directory.roles, role) ? [] : create),
+    roleChange(directory, 'users', user, role, true),
   ]
-  return [...(Object.hasOwn(directory.roles, role) ? [] : create), roleChange(directory, user, role, true)]
 }
 
 /** Gives a user access to one datasource through a role of its own. */

@@ -29,8 +29,8 @@ export function RolesForm({
       ...removed.map((role) => `${user} no longer has the role ${role}.`),
     ]
     const requests = [
-      ...assigned.map((role) => roleChange(directory, user, role, true)),
-      ...removed.map((role) => roleChange(directory, user, role, false)),
+      ...assigned.map((role) => roleChange(directory, 'users', user, role, true)),
+      ...removed.map((role) => roleChange(directory, 'users', user, role, false)),
     ]
     void changes.apply(texts.join(' '), requests).then((isDone) => isDone && setChosen(new Map()))
   }
