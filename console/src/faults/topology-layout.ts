@@ -1,4 +1,5 @@
 import type { CallGroup } from '@svc/domain/calls'
+import { byNumberedName } from '../formats/index.ts'
 
 /** A server of the cluster. */
 export interface TopologyServer {
@@ -79,7 +80,7 @@ export function topologyOf(servers: readonly TopologyServer[], calls: readonly C
 }
 
 function nodesOf(role: string, members: readonly TopologyServer[]): UnplacedNode[] {
-  const sorted = members.toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+  const sorted = members.toSorted((a, b) => byNumberedName(a.name, b.name))
   if (sorted.length > maxSeparate) return [{ key: role, role, servers: sorted }]
   return sorted.map((server) => ({ key: `${role} ${server.name}`, role, servers: [server] }))
 }
