@@ -35,6 +35,12 @@ describe('changes to a role', () => {
     assert.deepEqual(changes[1]!.body, [read('x')])
   })
 
+  test('create one that is named like a property of every object', () => {
+    assert.equal(short(saveRole(directory, 'constructor', [])[0]!), 'POST /at/roles/constructor')
+    const [change] = saveMapping(directory, 'toString', { groupPattern: '*', roles: [] })
+    assert.deepEqual(change!.body, { name: 'toString', groupPattern: '*', roles: [] })
+  })
+
   test('replace its permissions, and keep the earlier ones for the undo', () => {
     const [change] = saveRole(directory, 'reader', [])
     assert.deepEqual([change!.body, change!.undo![0]!.body], [[], [read('wiki')]])

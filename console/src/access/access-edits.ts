@@ -73,7 +73,7 @@ export function saveRole(
   permissions: readonly PermissionJson[],
 ): Change[] {
   const path = rolePath(directory, role)
-  const before = directory.roles[role]
+  const before = Object.hasOwn(directory.roles, role) ? directory.roles[role] : undefined
   const store = (list: readonly PermissionJson[]): SentChange => ({
     method: 'POST',
     path: `${path}/permissions`,
@@ -104,7 +104,7 @@ export function saveMapping(
   mapping: string,
   { groupPattern, roles }: MappingEdit,
 ): Change[] {
-  const before = directory.mappings[mapping]
+  const before = Object.hasOwn(directory.mappings, mapping) ? directory.mappings[mapping] : undefined
   const path = mappingPath(directory, mapping)
   const create = (edit: MappingEdit): SentChange => ({
     method: 'POST',
