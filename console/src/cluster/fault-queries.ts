@@ -4,15 +4,14 @@ import { useQuery } from '@tanstack/react-query'
 import { fetchJson } from '../session/index.ts'
 import { refreshMs } from './refresh-ms.ts'
 
-// How often a page that watches faults looks at the cluster.
-const watchMs = refreshMs / 2
+/** How often a page that watches faults looks at the cluster: a server that is killed may be back within seconds. */
+export const watchMs = refreshMs / 2
 
 /** The active faults of a simulation. */
-export const useFaults = (isAllowed: boolean) =>
+export const useFaults = () =>
   useQuery({
     queryKey: ['faults'],
     queryFn: () => fetchJson<readonly AnsweredFault[]>(faultsPath),
-    enabled: isAllowed,
     refetchInterval: watchMs,
   })
 

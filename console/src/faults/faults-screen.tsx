@@ -40,9 +40,9 @@ const NotSimulated = () => (
 )
 
 function Loaded({ canWrite }: { readonly canWrite: boolean }) {
-  const faults = useFaults(true)
+  const faults = useFaults()
   const calls = useCalls(true)
-  const servers = useTopologyServers(true)
+  const servers = useTopologyServers()
   const events = useRecoveryEvents(servers, faults.data)
   const [selected, setSelected] = useState<string>()
   const now = useSeconds()

@@ -6,6 +6,7 @@ import {
   useDataServers,
   useInventory,
   useLeaders,
+  watchMs,
 } from '../cluster/index.ts'
 import { faultText } from './fault-text.ts'
 import { eventsBetween, type Observation } from './recovery-events.ts'
@@ -20,12 +21,10 @@ export interface RecoveryEvent {
 }
 
 const maxEvents = 30
-// A server that is killed may be back within seconds.
-const watchMs = 2000
 
 /** The servers of the cluster, including those that were there while the page was open and are missing now. */
-export function useTopologyServers(isAllowed: boolean): readonly TopologyServer[] | undefined {
-  const { data: nodes } = useClusterNodes(isAllowed ? watchMs : undefined)
+export function useTopologyServers(): readonly TopologyServer[] | undefined {
+  const { data: nodes } = useClusterNodes(watchMs)
   const { data: leaders } = useLeaders()
   const { data: dataServers } = useDataServers()
   const seen = useRef(new Map<string, TopologyServer>())
