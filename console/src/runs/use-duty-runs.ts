@@ -14,9 +14,7 @@ export const useDutyRuns = (role: keyof typeof paths) =>
       const { dutyGroups } = await fetchJson<{
         readonly dutyGroups: readonly { readonly name: string; readonly runs: readonly DutyGroupRun[] }[]
       }>(`${paths[role]}?count=${maxRuns}`)
-      return new Map(dutyGroups.map(({ name, runs }) => [name, runs]))
+      return dutyGroups
     },
-    // A map cannot be shared with the previous one.
-    structuralSharing: false,
     refetchInterval: refreshMs,
   })
