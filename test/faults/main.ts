@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
+import { failWithUsage, readNumber, readSeeds } from '../support/seed-options.ts'
 import { checkHistory, type Verdict } from './check/index.ts'
 import { readHistory } from './history.ts'
 import {
@@ -27,14 +28,7 @@ Options:
 `
 
 function fail(message: string): never {
-  process.stderr.write(`${message}\n\n${usage}`)
-  process.exit(2)
-}
-
-function readNumber(name: string, text: string, min: number, max: number): number {
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number >= min && number <= max) return number
-  return fail(`Invalid value [${text}] for [--${name}]: expected a number from ${min} to ${max}`)
+  return failWithUsage(usage, message)
 }
 
 function readOptions() {
@@ -54,17 +48,6 @@ function readOptions() {
   } catch (error) {
     return fail((error as Error).message)
   }
-}
-
-function readSeeds(seed: string | undefined, seeds: string | undefined): number[] {
-  const max = 2 ** 31 - 1
-  if (seed !== undefined && seeds !== undefined) fail('Options --seed and --seeds cannot be combined')
-  if (seeds === undefined) return [readNumber('seed', seed ?? '1', 0, max)]
-  const [from = '', to = '', ...rest] = seeds.split('-')
-  const [first, last] = [readNumber('seeds', from, 0, max), readNumber('seeds', to, 0, max)]
-  if (rest.length > 0 || last < first || last - first >= 10_000)
-    fail(`Invalid value [${seeds}] for [--seeds]: expected FROM-TO with at most 10000 seeds`)
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
@@ -99,8 +82,8 @@ function checkAgain(files: readonly string[]): void {
 
 async function runSeeds(): Promise<void> {
   if (positionals.length > 0) fail(`Unexpected argument [${positionals[0]}]`)
-  const seconds = readNumber('seconds', values.seconds, 1, 3600)
-  const requestedSeeds = readSeeds(values.seed, values.seeds)
+  const seconds = readNumber(fail, 'seconds', values.seconds, 1, 3600)
+  const requestedSeeds = readSeeds(fail, values, 10_000)
   const commit = values.record ? commitOfSource() : undefined
   if (values.record && commit === undefined)
     fail('Option --record requires committed sources; git status shows uncommitted files')

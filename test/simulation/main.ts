@@ -1,6 +1,7 @@
 // Simulates seeds: the code of a complete cluster in one process, with faults, on simulated time, networks, and disks.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { failWithUsage, readNumber, readSeeds } from '../support/seed-options.ts'
 import { runSeeds } from './run-seeds.ts'
 import { planSimulation, type SimulationPlan } from './schedule.ts'
 import { cutPlan, shrinkPlan } from './shrink.ts'
@@ -20,8 +21,7 @@ Options:
 `
 
 function fail(message: string): never {
-  process.stderr.write(`${message}\n\n${usage}`)
-  process.exit(2)
+  return failWithUsage(usage, message)
 }
 
 function readOptions() {
@@ -42,23 +42,6 @@ function readOptions() {
   }
 }
 
-function readNumber(name: string, text: string, min: number, max: number): number {
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number >= min && number <= max) return number
-  return fail(`Invalid value [${text}] for [--${name}]: expected a number from ${min} to ${max}`)
-}
-
-const maxSeed = 2 ** 31 - 1
-
-function readSeeds(seed: string | undefined, seeds: string | undefined): number[] {
-  if (seed !== undefined && seeds !== undefined) fail('Options --seed and --seeds cannot be combined')
-  if (seeds === undefined) return [readNumber('seed', seed ?? '1', 0, maxSeed)]
-  const [from = '', to = '', ...rest] = seeds.split('-')
-  const [first, last] = [readNumber('seeds', from, 0, maxSeed), readNumber('seeds', to, 0, maxSeed)]
-  if (rest.length > 0 || last < first) fail(`Invalid value [${seeds}] for [--seeds]: expected FROM-TO`)
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
-}
-
 const progressPeriodMs = 30_000
 
 const options = readOptions()
@@ -66,13 +49,13 @@ if (options.help) process.stdout.write(usage)
 else await run()
 
 async function run(): Promise<void> {
-  const minutes = readNumber('minutes', options.minutes, 1, 1000)
-  const seeds = readSeeds(options.seed, options.seeds)
+  const minutes = readNumber(fail, 'minutes', options.minutes, 1, 1000)
+  const seeds = readSeeds(fail, options)
   if (options.trace || options.shrink) {
     if (seeds.length !== 1) fail('Options --trace and --shrink require one seed')
     return await printTrace(planSimulation(seeds[0]!, minutes), options.shrink)
   }
-  const processes = Math.min(readNumber('processes', options.processes, 1, 64), seeds.length)
+  const processes = Math.min(readNumber(fail, 'processes', options.processes, 1, 64), seeds.length)
   const summary = createSummary(seeds.length)
   await runSeeds(seeds, minutes, processes, (outcome) => {
     if (outcome.violations.length > 0) printViolations(outcome)
