@@ -33,7 +33,14 @@ export function responseOf(work: Work, { json }: Pick<Answer, 'json'>): unknown 
   return undefined
 }
 
-/** Returns the request of a piece of work. A query has none: its statement is `countRows`. */
+/** Returns the request that counts the rows of a datasource by day. */
+export const queryOf = (dataSource: string): SentRequest => ({
+  method: 'POST',
+  path: '/svc/v2/sql',
+  json: { query: countRows(dataSource), resultFormat: 'array' },
+})
+
+/** Returns the request of a piece of work. */
 export function requestOf(work: Work): SentRequest {
   const post = (path: string, json?: unknown): SentRequest => ({ method: 'POST', path, json })
   switch (work.kind) {
@@ -75,7 +82,7 @@ export function requestOf(work: Work): SentRequest {
     case 'login':
       return loginRequest(work.login)
     case 'query':
-      return { path: '' }
+      return queryOf(work.dataSource)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Entry, Outcome } from '../../faults/history.ts'
-import { countRows, readCounts, requestOf, responseOf, rulesOf } from '../../faults/requests.ts'
+import { queryOf, readCounts, requestOf, responseOf, rulesOf } from '../../faults/requests.ts'
 import { dataSources, days, firstRowsPerDay, type WorkStep } from '../../faults/schedule.ts'
 import type { DecommissioningStep } from '../schedule.ts'
 import { sendRequest } from '../stand-ins/http/connections.ts'
@@ -42,12 +42,6 @@ async function send(
   }
 }
 
-const queryOf = (dataSource: string): Request => ({
-  method: 'POST',
-  path: '/svc/v2/sql',
-  json: { query: countRows(dataSource), resultFormat: 'array' },
-})
-
 /** Sends each piece of work at its time, once all earlier work of its register is answered. */
 export function startWork(cluster: SimulatedCluster, observer: Observer, steps: readonly WorkStep[]): void {
   const registers = Map.groupBy(steps, ({ register }) => register)
@@ -64,7 +58,7 @@ async function sendInOrder(
     await new Promise((resolve) => setTimeout(resolve, step.atMs - observer.now()))
     observer.record({ type: 'work', at: observer.now(), step })
     const { work, to, id } = step
-    const request = work.kind === 'query' ? queryOf(work.dataSource) : requestOf(work)
+    const request = requestOf(work)
     const answer = await send(cluster, to, request, { 'x-svc-author': 'faults', 'x-svc-comment': id })
     const entry = answerOf(observer, step, answer)
     observer.record(entry)
