@@ -224,11 +224,9 @@ export class Observer implements ClusterObserver {
       instance: node.split(':', 1)[0]!,
       term,
     }))
-    const last = this.entries.findLast((entry) => entry.type === 'leases')
-    if (JSON.stringify(last?.leases) === JSON.stringify(leases)) {
-      // Renewals change nothing that the check needs, except that the term was still valid.
-      if (last !== undefined && this.entries.at(-1) === last) return
-    }
+    // Renewals change nothing that the check needs, except that the term was still valid.
+    const last = this.entries.at(-1)
+    if (last?.type === 'leases' && JSON.stringify(last.leases) === JSON.stringify(leases)) return
     this.record({ type: 'leases', from: at, until: at, leases })
   }
 

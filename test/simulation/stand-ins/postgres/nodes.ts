@@ -29,11 +29,9 @@ export const loadNodes: typeof real.loadNodes = (queries, timeoutMs, wanted) =>
   )
 
 export const removeStaleNodes: typeof real.removeStaleNodes = (queries, keptMs) =>
-  statement(queries, (view) => {
-    const { nodes } = view.tables
-    for (const [key, { heartbeatAt }] of view.entries(nodes))
-      if (heartbeatAt < view.startedAt - keptMs) view.remove(nodes, key)
-  })
+  statement(queries, (view) =>
+    view.removeWhere(view.tables.nodes, ({ heartbeatAt }) => heartbeatAt < view.startedAt - keptMs),
+  )
 
 export const saveServerTrouble: typeof real.saveServerTrouble = (queries, trouble) =>
   statement(queries, (view) =>
@@ -53,11 +51,9 @@ export const loadServerTroubles: typeof real.loadServerTroubles = (queries, time
   )
 
 export const removeStaleTroubles: typeof real.removeStaleTroubles = (queries, keptMs) =>
-  statement(queries, (view) => {
-    const { troubles } = view.tables
-    for (const [key, { reportedAt }] of view.entries(troubles))
-      if (reportedAt < view.startedAt - keptMs) view.remove(troubles, key)
-  })
+  statement(queries, (view) =>
+    view.removeWhere(view.tables.troubles, ({ reportedAt }) => reportedAt < view.startedAt - keptMs),
+  )
 
 export const loadLoadRates: typeof real.loadLoadRates = (queries) =>
   statement(
@@ -72,8 +68,6 @@ export const saveLoadRates: typeof real.saveLoadRates = (queries, rates) =>
   })
 
 export const removeStaleLoadRates: typeof real.removeStaleLoadRates = (queries, keptMs) =>
-  statement(queries, (view) => {
-    const { loadRates } = view.tables
-    for (const [server, { measuredAt }] of view.entries(loadRates))
-      if (measuredAt < view.startedAt - keptMs) view.remove(loadRates, server)
-  })
+  statement(queries, (view) =>
+    view.removeWhere(view.tables.loadRates, ({ measuredAt }) => measuredAt < view.startedAt - keptMs),
+  )

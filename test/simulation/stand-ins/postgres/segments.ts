@@ -1,11 +1,10 @@
 import type { NewSegment } from '@svc/domain/inventory'
-import type { Interval } from '@svc/domain/time'
+import { contains, overlaps } from '@svc/domain/time'
 import type * as real from '@svc/shared/postgres'
 import { statement } from './database.ts'
 import type { StoreView } from './store.ts'
 import type { SegmentEntry } from './tables.ts'
 
-const overlaps = (a: Interval, b: Interval): boolean => a.start < b.end && a.end > b.start
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1)
 const segmentsOf = (view: StoreView): SegmentEntry[] => view.rows(view.tables.segments)
 
@@ -146,11 +145,9 @@ export const copySegments: typeof real.copySegments = async (transaction, segmen
 }
 
 export const forgetOldRemovals: typeof real.forgetOldRemovals = (queries, keptMs) =>
-  statement(queries, (view) => {
-    const { removals } = view.tables
-    for (const [key, { removedAt }] of view.entries(removals))
-      if (removedAt < view.startedAt - keptMs) view.remove(removals, key)
-  })
+  statement(queries, (view) =>
+    view.removeWhere(view.tables.removals, ({ removedAt }) => removedAt < view.startedAt - keptMs),
+  )
 
 /** Returns the segments of a query in ID order. */
 function find(view: StoreView, query: real.SegmentQuery): SegmentEntry[] {
@@ -164,8 +161,7 @@ function find(view: StoreView, query: real.SegmentQuery): SegmentEntry[] {
         (versions === undefined || versions.includes(segment.version)) &&
         (unchangedSince === undefined || segment.usedChangedAt <= unchangedSince) &&
         (after === undefined || (order === 'DESC' ? segment.id < after : segment.id > after)) &&
-        (within === undefined ||
-          (segment.interval.start >= within.start && segment.interval.end <= within.end)),
+        (within === undefined || contains(within, segment.interval)),
     )
     .sort(byId)
   return (order === 'DESC' ? found.reverse() : found).slice(0, limit)

@@ -349,6 +349,11 @@ export class StoreView {
     this.change(table, key, undefined)
   }
 
+  /** Removes the rows that match. */
+  removeWhere<Row>(table: Table<Row>, matches: (row: Row) => boolean): void {
+    for (const [key, row] of this.entries(table)) if (matches(row)) this.remove(table, key)
+  }
+
   /** Takes a lock until the transaction ends. */
   lock(key: string, mode: LockMode = 'exclusive'): void {
     this.store.lock(this.transaction, key, mode)

@@ -1,3 +1,4 @@
+import { overlaps } from '@svc/domain/time'
 import * as real from '@svc/shared/postgres'
 import { statement } from './database.ts'
 import { lockDatasource } from './segments.ts'
@@ -193,8 +194,7 @@ export const takeInterval: typeof real.takeInterval = async (
         (lock) =>
           lock.dataSource === dataSource &&
           lock.taskId !== id &&
-          lock.interval.start < interval.end &&
-          lock.interval.end > interval.start &&
+          overlaps(lock.interval, interval) &&
           view.get(view.tables.tasks, lock.taskId)?.state === 'RUNNING',
       ),
   )
