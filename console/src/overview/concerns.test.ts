@@ -4,10 +4,18 @@ import { certificateConcerns, certificateEnds, serverConcerns, taskConcerns } fr
 
 const textsOf = (concerns: readonly { readonly text: string }[]) => concerns.map(({ text }) => text)
 const time = '2026-01-01T00:00:00.000Z'
+const certificate = (subject: string, validTo: string) => ({
+  subject,
+  issuer: 'CN=ours',
+  names: '',
+  validFrom: time,
+  validTo,
+  fingerprint: '',
+})
 const server = (role: string, validTo: string | null) => ({
   role,
   server: `${role}:1`,
-  certificate: validTo === null ? null : { validTo },
+  certificate: validTo === null ? null : certificate('CN=server', validTo),
   problem: null,
 })
 
@@ -38,7 +46,7 @@ test('lists all certificates, soonest first, and says which have expired or expi
         server('historical', '2025-12-31T00:00:00.000Z'),
         ...Array.from({ length: 5 }, (_, at) => server(`broker${at}`, '2026-01-05T00:00:00.000Z')),
       ],
-      authorities: [{ subject: 'CN=ours', validTo: '2026-01-11T00:00:00.000Z' }],
+      authorities: [certificate('CN=ours', '2026-01-11T00:00:00.000Z')],
     },
     metrics,
   )

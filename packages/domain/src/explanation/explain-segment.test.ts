@@ -607,7 +607,7 @@ describe('the explanation of a segment', () => {
 })
 
 describe('a forecast of the next run', () => {
-  it('goes on if segments become unused between its slices', () => {
+  it('continues if segments become unused between its slices', () => {
     const { cluster, row } = clusterOf([{ required: 1, servers: ['free'] }])
     const ids = Array.from({ length: 5000 }, (_, partitionNum) => {
       const other = { ...key, version: 'v0', interval: { start: 0, end: day }, partitionNum }
