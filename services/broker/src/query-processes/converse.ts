@@ -34,7 +34,7 @@ class Conversation {
   private readonly used: QueryProcess
   private readonly options: ConversationOptions
   private readonly answer = Promise.withResolvers<QueryMessage>()
-  private readonly parseCpuMs: (() => number | undefined) | undefined
+  private parseCpuMs: (() => number | undefined) | undefined
   private guard: NodeJS.Timeout | undefined
   private sink: Writable | undefined
   private bytes = 0
@@ -43,7 +43,11 @@ class Conversation {
   constructor(used: QueryProcess, options: ConversationOptions) {
     this.used = used
     this.options = options
-    this.parseCpuMs = options.maxParseCpuMs === undefined ? undefined : startCpuMeter(used.child.pid)
+    if (options.maxParseCpuMs === undefined) return
+    // The start of the process does not count as parsing.
+    void used.ready.then(() => {
+      this.parseCpuMs = startCpuMeter(used.child.pid)
+    })
   }
 
   answerTo(command: QueryCommand): Promise<QueryMessage> {
