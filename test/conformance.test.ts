@@ -1,12 +1,13 @@
-// svc answers the scenarios recorded from Druid 37 as Druid does. run.mjs plays each of them against a fresh
+// svc answers the scenarios recorded from Druid 37 as Druid does. run.mjs plays each of them against an empty
 // cluster, at the servers and through the router, without security and with TLS and logins. Each answer must
 // also match the OpenAPI document.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { startCheckingRelay } from './support/checking-relay.ts'
+import { resetCluster } from './support/reset-cluster.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 
 const fixtures = path.join(import.meta.dirname, 'fixtures/conformance')
@@ -29,24 +30,32 @@ const scenarios: readonly Scenario[] = [
   { file: 'operations.json', steps: 83, isSetUp: true, at: ['router'], profiles: ['plain'] },
 ]
 
-for (const { file, steps, isSetUp = false, at, profiles } of scenarios) {
-  for (const profile of profiles) {
-    for (const instance of at) {
-      test(`${file} at the ${instance}, profile ${profile}`, { timeout: 240_000 }, async () => {
-        const cluster = await startTestCluster({ profile })
-        const relay = await startCheckingRelay(cluster.urls[instance]!, cluster.trusted)
-        try {
-          const { status, output } = await play(file, cluster, relay.url, isSetUp)
-          assert.equal(lastLine(output), `${steps} passed, 0 failed`, output)
-          assert.equal(status, 0)
-          assert.deepEqual(relay.problems, [])
-        } finally {
-          await relay.end()
-          await cluster.end()
-        }
-      })
+for (const profile of both) {
+  describe(`the profile ${profile}`, () => {
+    let cluster: TestCluster
+    before(async () => {
+      cluster = await startTestCluster({ profile, set: ['svc.testing.enabled=true'] })
+    })
+    after(() => cluster.end())
+
+    for (const { file, steps, isSetUp = false, at, profiles } of scenarios) {
+      if (!profiles.includes(profile)) continue
+      for (const instance of at) {
+        test(`${file} at the ${instance}`, { timeout: 240_000 }, async () => {
+          await resetCluster(cluster.router)
+          const relay = await startCheckingRelay(cluster.urls[instance]!, cluster.trusted)
+          try {
+            const { status, output } = await play(file, cluster, relay.url, isSetUp)
+            assert.equal(lastLine(output), `${steps} passed, 0 failed`, output)
+            assert.equal(status, 0)
+            assert.deepEqual(relay.problems, [])
+          } finally {
+            await relay.end()
+          }
+        })
+      }
     }
-  }
+  })
 }
 
 async function play(scenario: string, cluster: TestCluster, router: string, isSetUp: boolean) {

@@ -33,7 +33,7 @@ const cluster = await startTestCluster({
   historicals: 'hot=1,_default_tier=1',
   set: [
     'svc.api.aliases=["druid"]',
-    'coordinator.svc.coordinator.period=PT2S',
+    'coordinator.svc.coordinator.period=PT0.5S',
     `coordinator.svc.coordinator.rules.policy=${clusterPolicy}`,
   ],
 })

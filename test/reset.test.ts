@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { runTask, submitTask } from './support/flights.ts'
 import { folderContents } from './support/folder-contents.ts'
 import { inlineTask } from './support/inline-task.ts'
+import { resetCluster } from './support/reset-cluster.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 
 const cluster = await startTestCluster({
@@ -20,20 +21,6 @@ const { router, store, home, settings } = cluster
 const testing = '/svc/indexer/v1/testing'
 const coordinator = '/svc/coordinator/v1'
 const security = '/proxy/coordinator/svc-ext/basic-security'
-
-/** Replaces the state of the cluster. */
-async function replaceState(snapshot?: string): Promise<void> {
-  const { json } = await router.post(`${testing}/resets`, { snapshot })
-  const { id } = json as { id: string }
-  await waitUntil(
-    'the reset has ended',
-    () => router.get<{ state: string; problem: string | null }>(`${testing}/resets/${id}`),
-    ({ state, problem }) => {
-      assert.equal(problem, null)
-      return state === 'SUCCESS'
-    },
-  )
-}
 
 /** Tables of the running servers, and measurements that a cluster makes by itself. */
 const ownTables = ['nodes', 'leader_leases', 'schema_migrations', 'server_troubles', 'load_rates']
@@ -147,7 +134,7 @@ test('a reset after any workload equals a new cluster', async () => {
   await fc.assert(
     fc.asyncProperty(workload, async (names) => {
       await work(names)
-      await replaceState()
+      await resetCluster(router)
       assert.deepEqual(await stateOfCluster(), fresh)
     }),
     { numRuns: 4, endOnFailure: true, examples: [[steps.map(({ name }) => name)]] },
@@ -161,10 +148,10 @@ test('a reset after any workload equals a new cluster', async () => {
 test('a snapshot is loaded with its rules, users, and segments', async () => {
   await work(['rules', 'a user', 'loaded segments'])
   await router.post(`${testing}/snapshots`, { name: 'buses' })
-  await replaceState()
+  await resetCluster(router)
   assert.deepEqual(await router.get(`${coordinator}/metadata/datasources`), [])
   await work(['loaded segments', 'default rules'])
-  await replaceState('buses')
+  await resetCluster(router, 'buses')
   await untilLoaded('buses')
   const rules = await router.get<Record<string, unknown[]>>(`${coordinator}/rules`)
   assert.deepEqual(rules.flights, [{ type: 'dropForever' }])

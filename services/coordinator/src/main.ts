@@ -1,7 +1,7 @@
 import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import type { Route } from '@svc/shared/http'
-import { ensureDefaultRules } from '@svc/shared/postgres'
+import { ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
@@ -201,6 +201,8 @@ await runService(
     prepareStore: async (context) => {
       await ensureDefaultRules(context.database, firstDefaultRules)
       await createFirstUsers(context)
+      // Resets restore it, so it has to contain the rules and users above.
+      if (context.settings.get('svc.testing.enabled')) await keepInitialState(context.database)
     },
   },
   buildCoordinator,

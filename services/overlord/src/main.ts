@@ -1,5 +1,6 @@
 import { createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
+import { createResetTable } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
@@ -11,7 +12,7 @@ import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { createDutyGroups } from './duties/index.ts'
 import { registerOverlordMetrics } from './overlord-metrics.ts'
-import { prepareResets, resetRoutes } from './resets/index.ts'
+import { resetRoutes } from './resets/index.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
   const { settings } = context
@@ -47,7 +48,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
       ...resetRoutes(context),
     ],
     start: async () => {
-      if (settings.get('svc.testing.enabled')) await prepareResets(context.database)
+      if (settings.get('svc.testing.enabled')) await createResetTable(context.database)
       await runner.start()
       const change = {
         onGain: (gained: number) => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timedOut } from '@svc/domain/failure'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
+import { copyStore } from './store-copies.ts'
 
 /** The advisory lock that is held while the content of the store is replaced. */
 const resetLock = 7_031_901
@@ -63,6 +64,14 @@ async function waitingServers(transaction: Transaction): Promise<number> {
     WHERE locktype = 'advisory' AND objid = ${resetLock} AND mode = 'ShareLock' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
   return row!.waiting
+}
+
+/** The name of the copy of the store in which the cluster started first. Snapshots have no spaces in their names. */
+export const initialState = 'initial state'
+
+/** Stores the current state as the initial one, unless the store already contains one. */
+export async function keepInitialState(database: Database): Promise<void> {
+  await copyStore(database, initialState, { keepsExisting: true })
 }
 
 /** The last reset. */

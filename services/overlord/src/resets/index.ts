@@ -1,3 +1,2 @@
 /** Resets of the cluster, and snapshots to which it can be reset, for tests. */
-export { prepareResets } from './reset-cluster.ts'
 export { resetRoutes } from './reset-routes.ts'

@@ -6,9 +6,9 @@ import {
   type AnnouncedNode,
   copyStore,
   createDatabase,
-  createResetTable,
   type Database,
   hasCopy,
+  initialState,
   loadNodes,
   loadReset,
   restoreStore,
@@ -28,9 +28,6 @@ export interface ResetState {
   readonly problem: string | null
 }
 
-// The name of the state in which the cluster started first. Snapshots have no spaces in their names.
-const initialState = 'initial state'
-
 /** Servers stop their work within ten seconds. */
 const maxStopMs = 12_000
 
@@ -39,12 +36,6 @@ const maxResetMs = 60_000
 
 // It outlasts the work of this server, which the reset replaces.
 let inProgress: string | undefined
-
-/** Stores the current state as the initial one, unless the metadata store already contains one. */
-export async function prepareResets(database: Database): Promise<void> {
-  await createResetTable(database)
-  await copyStore(database, initialState, { keepsExisting: true })
-}
 
 /** Stores the current state of the cluster under a name. Replaces an earlier snapshot of that name. */
 export async function takeSnapshot({ settings, database }: ResetContext, name: string): Promise<void> {
