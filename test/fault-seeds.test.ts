@@ -1,4 +1,4 @@
-// Two short fault seeds in every test run; `npm run test:faults` runs other seeds for longer.
+// A short fault seed in every test run; `npm run test:faults` runs other seeds for longer.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, test } from 'node:test'
@@ -11,10 +11,9 @@ const kept = path.join(repositoryRoot, '.cache/faults')
 const prepared = await prepareHome()
 after(() => prepared.remove())
 
-for (const seed of [1, 2]) {
-  test(`${seconds} seconds of seed ${seed} violate no invariant`, async (context) => {
-    const { verdict, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
-    context.diagnostic(`history: ${file}`)
-    assert.deepEqual(verdict.violations, [])
-  })
-}
+const seed = 1
+test(`${seconds} seconds of seed ${seed} violate no invariant`, async (context) => {
+  const { verdict, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
+  context.diagnostic(`history: ${file}`)
+  assert.deepEqual(verdict.violations, [])
+})

@@ -13,7 +13,7 @@ import { batchPureTests } from './pure-tests.ts'
 import { outputOf } from './run-program.ts'
 import { startTestStores } from './test-stores.ts'
 
-// Tests that measure delays. They run one at a time, after the others.
+// Tests that measure delays. They run after the others; one of them only waits for timeouts most of the time.
 const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
 /** Whether a test may start clusters in copies of the prepared home. */
@@ -55,7 +55,7 @@ export async function runTests(
       const together = files.filter((file) => !measuringTests.includes(file))
       const measuring = files.filter((file) => measuringTests.includes(file))
       const status = await runTogether(together, folder, run)
-      return (await run(measuring, '1')) || status
+      return (await run(measuring, '2')) || status
     } finally {
       await stop()
     }
