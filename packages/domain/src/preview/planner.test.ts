@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { compileRules, effectiveRules, matchRule, parseRules, type RulesByName } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
@@ -317,11 +318,15 @@ function checkTiers(
   }
 }
 
-/** Checks the losses that grow: the largest at one time, and the first step with more than at the beginning. */
+/**
+ * Checks the losses that grow: the largest at a step, and when there is more than at the beginning. `momentsUntil` returns what
+ * the planner does if it runs at the steps, and once a day after the last step, until a point in time.
+ */
 function checkLaterLosses(
-  { laterLosses = {}, steps = [] }: AnsweredSummary,
+  { laterLosses = {} }: AnsweredSummary,
   moments: readonly (readonly Moment[])[],
   servers: readonly LoadingServer[],
+  momentsUntil: (time: number) => readonly (readonly Moment[])[],
 ): void {
   const names: LossName[] = ['unqueryable', 'unused', 'underReplicated', 'doesNotFit', 'waitingForTier']
   for (const name of names) {
@@ -330,12 +335,17 @@ function checkLaterLosses(
     const largest = later.reduce((most, one) => (one.copies > most.copies ? one : most), now!)
     const found: Partial<AnsweredLaterLoss> = laterLosses[name] ?? {}
     const { copies, ...ofSegments } = largest
-    const { tiers: _, ...numbers } = found
+    const { tiers: _, from, ...numbers } = found
     const isOfSegments = name === 'unused' || name === 'unqueryable'
-    assert.deepEqual(
-      numbers,
-      first < 0 ? {} : { from: steps[first]!.now, ...ofSegments, ...(isOfSegments ? {} : { copies }) },
-      name,
+    assert.deepEqual(numbers, first < 0 ? {} : { ...ofSegments, ...(isOfSegments ? {} : { copies }) }, name)
+    if (from === undefined) continue
+    const until = momentsUntil(parseInstant(from)).map((list) =>
+      tallyOf([list, list], (one) => lossOf(name, servers, one)),
+    )
+    assert.equal(
+      until.findIndex((one) => one.copies > now!.copies),
+      until.length - 1,
+      `${name} from ${from}`,
     )
   }
 }
@@ -360,17 +370,29 @@ describe('a horizon', () => {
     const result = decide(table, rules, servers, { horizon: periodOf(horizon)! })
     const summary = formatSummary(result, true)
     const steps = summary.steps ?? []
-    const moments = [testNow, ...steps.map(({ now }) => parseInstant(now))].map((now) => {
-      const fates = runPlanner(table, names, { now, rules, servers })
-      return segments.map((segment): Moment => {
-        const { dataSource, version, partitionNum } = segment
-        const fate = fates.get(
-          [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
-        )!
-        const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
-        return { segment, fate, required }
+    const momentsAt = (ofTable: SegmentTable, times: readonly number[]): Moment[][] =>
+      times.map((now) => {
+        const fates = runPlanner(ofTable, names, { now, rules, servers })
+        return segments.map((segment): Moment => {
+          const { dataSource, version, partitionNum } = segment
+          const fate = fates.get(
+            [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
+          )!
+          const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
+          return { segment, fate, required }
+        })
       })
-    })
+    const times = [testNow, ...steps.map(({ now }) => parseInstant(now))]
+    const moments = momentsAt(table, times)
+    const untilTimes = new Map<number, Moment[][]>()
+    const momentsUntil = (time: number): Moment[][] => {
+      const before = times.filter((step) => step < time)
+      const days: number[] = []
+      for (let at = before.at(-1)! + dayMs; at < time; at += dayMs) days.push(at)
+      const found = untilTimes.get(time) ?? momentsAt(tableOf(segments, servers), [...before, ...days, time])
+      untilTimes.set(time, found)
+      return found
+    }
     const tiers = result.tiers.map(({ tier }) => tier)
     for (const [at, step] of steps.entries()) {
       const pair = [moments[at]!, moments[at + 1]!] as const
@@ -380,21 +402,25 @@ describe('a horizon', () => {
       }
       checkTiers(step.tiers, pair, servers)
     }
-    checkLaterLosses(summary, moments, servers)
+    checkLaterLosses(summary, moments, servers, momentsUntil)
     for (const tier of tiers) {
-      const first = [summary, ...steps].find((one) => one.tiers![tier]!.doesNotFit.copies > 0)
-      const from = first === undefined ? null : 'now' in first ? first.now : '2026-06-15T00:00:00.000Z'
-      assert.equal(summary.tiers![tier]!.doesNotFitFrom, from)
+      const isFull = (list: readonly Moment[]) => list.some((one) => misfit(servers, tier, one) > 0)
+      const from = summary.tiers![tier]!.doesNotFitFrom
+      assert.equal(from === null, !moments.some(isFull))
+      if (from === null) continue
+      const fullFrom = parseInstant(from)
+      const until = fullFrom === testNow ? [moments[0]!] : momentsUntil(fullFrom)
+      assert.equal(until.findIndex(isFull), until.length - 1, `${tier} from ${from}`)
     }
     if (summary.laterLosses?.doesNotFit) counts.full += 1
     if (summary.laterLosses?.unused) counts.lost += 1
   }
 
-  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D')
+  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D', 'P100D', 'P1Y')
 
   test('predicts what the planner does at each step in tiers without enough space', () => {
     const anySmall = fc.oneof(anyFullServers, anyServers.map(withoutSpace))
-    fc.assert(fc.property(anySizes, anySmall, anyRuleLists, horizons, checkSteps), { numRuns: 200 })
+    fc.assert(fc.property(anySizes, anySmall, anyRuleLists, horizons, checkSteps), { numRuns: 3000 })
     assert.ok(counts.lost > 10, JSON.stringify(counts))
   })
 
@@ -411,7 +437,7 @@ describe('a horizon', () => {
         parseRules([{ type: 'loadByPeriod', period: ofHot, tieredReplicants: { hot: 2 } }, last]),
       )
     const lists = fc.tuple(moving, moving, moving)
-    fc.assert(fc.property(anySizes, anyFullServers, lists, horizons, checkSteps), { numRuns: 200 })
+    fc.assert(fc.property(anySizes, anyFullServers, lists, horizons, checkSteps), { numRuns: 3000 })
     assert.ok(counts.full > 20, JSON.stringify(counts))
   })
 
