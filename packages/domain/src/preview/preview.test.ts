@@ -864,6 +864,19 @@ describe('warnings', () => {
       undefined,
     ],
     ['one period', [...months('P1M'), dropForever], [], undefined],
+    ['a period extends the one before', [...months('P100D', 'P109D'), dropForever], [], undefined],
+    [
+      'one of three periods extends the one before',
+      [...months('P7D', 'P1Y', 'P13M'), dropForever],
+      [],
+      undefined,
+    ],
+    [
+      'a period is a third longer than the one before',
+      [...months('P3M', 'P4M'), dropForever],
+      [],
+      'Datasource [preview]: rules [0] and [1] together keep only [P4M] of data, not [P7M], because both periods are counted back from now',
+    ],
     ['the same period twice', [...months('P1M', 'P1M'), dropForever], [], undefined],
     ['rules that are never reached', [load({ hot: 1 }), ...months('P1M', 'P3M'), dropForever], [], undefined],
   ]
