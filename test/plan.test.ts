@@ -309,8 +309,9 @@ describe('plan and apply', () => {
     const policy = path.join(folder, 'policy.yaml')
     writeFileSync(policy, '# At most half.\nmaxUnusedPercent: 50\n')
     const args = [file, '--policy', policy]
-    const planned = await svc('plan', ...args, '--horizon', 'P1Y', '--markdown')
+    const planned = await svc('plan', ...args, '--horizon', 'P1Y', '--markdown', '--fail-on', 'unused')
     assert.equal(planned.status, 4, planned.stderr)
+    assert.match(planned.stderr, /Failed because of --fail-on: \[unused\] \(59 segments/)
     assert.match(planned.stdout, /EUR per month before \| after \| change \| on \d{4}-\d\d-\d\d/)
     assert.match(planned.stderr, /Policy: Datasource \[flights\]: 59 segments .* which is 100\.0%/)
     const refused = await svc('apply', ...args, '--yes')
@@ -444,12 +445,17 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
 
   test('the coordinator refuses what its policy forbids, unless a user who may do so overrides it', async () => {
     const file = fileOf('none.yaml', 'rules:\n  flights: [{type: loadForever, tieredReplicants: {}}]\n')
+    const planned = await svc('plan', file, '--target', 'rules.flights')
+    assert.match(
+      planned.stdout + planned.stderr,
+      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load/,
+    )
     const args = ['apply', file, '--target', 'rules.flights', '--yes', '--no-wait']
     const refused = await svc(...(args as [string]))
     assert.equal(refused.status, 4, refused.stderr)
     assert.match(
       refused.stderr,
-      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\)/,
+      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\)\. To change the rules anyway, add --override-policy, which requires/,
     )
     const overridden = await svc(...(args as [string]), '--override-policy')
     assert.equal(overridden.status, 0, overridden.stderr)
