@@ -5,7 +5,7 @@ import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
 import { decideUnplaced, type Outcome, type PreviewInput, placeOutcome } from './decide-outcome.ts'
 import { Effects, effectsOf } from './effects.ts'
 import { foresee, type PreviewStep, simulateSteps, stepTimes } from './future-steps.ts'
-import { closerSteps, firstStep, formatLaterLosses, type StepLists } from './later-losses.ts'
+import { closerSteps, firstStep, formatLaterLosses, type LossesAt, type StepLists } from './later-losses.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import { SimulatedSteps } from './simulated-steps.ts'
@@ -220,10 +220,7 @@ export function formatSummary(
       ? {
           used: sumOf([...used.values()]),
           tiers: formatTiers(tiers, (tier) => ({
-            doesNotFitFrom: firstMisfit(
-              [[{ now: outcome.now, losses: totalEffects, tiers }], ...stepLists],
-              tier,
-            ),
+            doesNotFitFrom: firstMisfit({ now: outcome.now, losses: totalEffects, tiers }, stepLists, tier),
           })),
         }
       : {}),
@@ -269,10 +266,11 @@ function formatDatasource(
   }
 }
 
-/** Returns the first time at which replicas do not fit in a tier, given by index; null if they always fit. */
-function firstMisfit(lists: StepLists, tier: number): string | null {
-  const found = firstStep(lists, ({ tiers }) => tiers[tier]!.doesNotFit.copies > 0)
-  return found === undefined ? null : formatInstant(found.now)
+/** Returns the first time at which replicas do not fit in a tier, given by index; null if they fit at every step. */
+function firstMisfit(first: LossesAt, lists: StepLists, tier: number): string | null {
+  const isFull = ({ tiers }: LossesAt): boolean => tiers[tier]!.doesNotFit.copies > 0
+  if (isFull(first)) return formatInstant(first.now)
+  return lists.at(-1)?.some(isFull) ? formatInstant(firstStep(lists, isFull)!.now) : null
 }
 
 /** Returns tiers by name, with `more` about each of them. */
