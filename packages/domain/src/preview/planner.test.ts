@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { compileRules, effectiveRules, matchRule, parseRules, type RulesByName } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import { dayMs, formatInterval, parseInstant, parseInterval, periodOf } from '../time/index.ts'
+import { dayMs, formatInstant, formatInterval, parseInstant, parseInterval, periodOf } from '../time/index.ts'
 import {
   type AnsweredDatasource,
   type AnsweredLaterLoss,
@@ -230,6 +229,22 @@ function requiredOf(
   return new Map(['cold', 'hot'].map((tier) => [tier, staying(servers, tier).length]))
 }
 
+/** Returns the state of segments after runs of the planner. */
+function momentsOf(
+  segments: readonly PlacedSegment[],
+  fates: ReadonlyMap<string, Fate>,
+  { now, rules, servers }: { now: number; rules: RulesByName; servers: readonly LoadingServer[] },
+): Moment[] {
+  return segments.map((segment) => {
+    const { dataSource, version, partitionNum } = segment
+    const fate = fates.get(
+      [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
+    )!
+    const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
+    return { segment, fate, required }
+  })
+}
+
 function tally(list: readonly { readonly count: number; readonly bytes: number }[]) {
   const counted = list.filter(({ count }) => count > 0)
   return {
@@ -318,15 +333,11 @@ function checkTiers(
   }
 }
 
-/**
- * Checks the losses that grow: the largest at a step, and when there is more than at the beginning. `momentsUntil` returns what
- * the planner does if it runs at the steps, and once a day after the last step, until a point in time.
- */
+/** Checks the losses that grow: the largest at a step, and that they begin up to the first step with more than at the beginning. */
 function checkLaterLosses(
-  { laterLosses = {} }: AnsweredSummary,
+  { laterLosses = {}, steps = [] }: AnsweredSummary,
   moments: readonly (readonly Moment[])[],
   servers: readonly LoadingServer[],
-  momentsUntil: (time: number) => readonly (readonly Moment[])[],
 ): void {
   const names: LossName[] = ['unqueryable', 'unused', 'underReplicated', 'doesNotFit', 'waitingForTier']
   for (const name of names) {
@@ -338,16 +349,15 @@ function checkLaterLosses(
     const { tiers: _, from, ...numbers } = found
     const isOfSegments = name === 'unused' || name === 'unqueryable'
     assert.deepEqual(numbers, first < 0 ? {} : { ...ofSegments, ...(isOfSegments ? {} : { copies }) }, name)
-    if (from === undefined) continue
-    const until = momentsUntil(parseInstant(from)).map((list) =>
-      tallyOf([list, list], (one) => lossOf(name, servers, one)),
-    )
-    assert.equal(
-      until.findIndex((one) => one.copies > now!.copies),
-      until.length - 1,
-      `${name} from ${from}`,
-    )
+    assertUpTo(from, steps[first]?.now)
   }
+}
+
+/** Checks that something begins after the time of the preview, and at the latest at a step; never without a step. */
+function assertUpTo(from: string | undefined, step: string | undefined): void {
+  assert.equal(from === undefined, step === undefined)
+  if (from === undefined || step === undefined) return
+  assert.ok(parseInstant(from) > testNow && parseInstant(from) <= parseInstant(step), `${from} ${step}`)
 }
 
 /** Returns servers, some of them brokers, that are soon full. */
@@ -370,29 +380,9 @@ describe('a horizon', () => {
     const result = decide(table, rules, servers, { horizon: periodOf(horizon)! })
     const summary = formatSummary(result, true)
     const steps = summary.steps ?? []
-    const momentsAt = (ofTable: SegmentTable, times: readonly number[]): Moment[][] =>
-      times.map((now) => {
-        const fates = runPlanner(ofTable, names, { now, rules, servers })
-        return segments.map((segment): Moment => {
-          const { dataSource, version, partitionNum } = segment
-          const fate = fates.get(
-            [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
-          )!
-          const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
-          return { segment, fate, required }
-        })
-      })
-    const times = [testNow, ...steps.map(({ now }) => parseInstant(now))]
-    const moments = momentsAt(table, times)
-    const untilTimes = new Map<number, Moment[][]>()
-    const momentsUntil = (time: number): Moment[][] => {
-      const before = times.filter((step) => step < time)
-      const days: number[] = []
-      for (let at = before.at(-1)! + dayMs; at < time; at += dayMs) days.push(at)
-      const found = untilTimes.get(time) ?? momentsAt(tableOf(segments, servers), [...before, ...days, time])
-      untilTimes.set(time, found)
-      return found
-    }
+    const moments = [testNow, ...steps.map(({ now }) => parseInstant(now))].map((now) =>
+      momentsOf(segments, runPlanner(table, names, { now, rules, servers }), { now, rules, servers }),
+    )
     const tiers = result.tiers.map(({ tier }) => tier)
     for (const [at, step] of steps.entries()) {
       const pair = [moments[at]!, moments[at + 1]!] as const
@@ -402,21 +392,18 @@ describe('a horizon', () => {
       }
       checkTiers(step.tiers, pair, servers)
     }
-    checkLaterLosses(summary, moments, servers, momentsUntil)
+    checkLaterLosses(summary, moments, servers)
     for (const tier of tiers) {
-      const isFull = (list: readonly Moment[]) => list.some((one) => misfit(servers, tier, one) > 0)
-      const from = summary.tiers![tier]!.doesNotFitFrom
-      assert.equal(from === null, !moments.some(isFull))
-      if (from === null) continue
-      const fullFrom = parseInstant(from)
-      const until = fullFrom === testNow ? [moments[0]!] : momentsUntil(fullFrom)
-      assert.equal(until.findIndex(isFull), until.length - 1, `${tier} from ${from}`)
+      const { doesNotFit, doesNotFitFrom: from } = summary.tiers![tier]!
+      const first = steps.find((one) => one.tiers![tier]!.doesNotFit.copies > 0)
+      if (doesNotFit.copies > 0) assert.equal(from, '2026-06-15T00:00:00.000Z')
+      else assertUpTo(from ?? undefined, first?.now)
     }
     if (summary.laterLosses?.doesNotFit) counts.full += 1
     if (summary.laterLosses?.unused) counts.lost += 1
   }
 
-  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D', 'P100D', 'P1Y')
+  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D', 'P100D')
 
   test('predicts what the planner does at each step in tiers without enough space', () => {
     const anySmall = fc.oneof(anyFullServers, anyServers.map(withoutSpace))
@@ -443,5 +430,56 @@ describe('a horizon', () => {
 
   test('predicts what the planner does at each step on servers with enough space', () => {
     fc.assert(fc.property(anySizes, anyServers, anyRuleLists, horizons, checkSteps), { numRuns: 100 })
+  })
+
+  test('finds the day on which a loss begins, also within a step of weeks or months', () => {
+    const anyLosing = fc
+      .tuple(fc.constantFrom('P2D', 'P5D', 'P20D'), fc.constantFrom('cold', 'icy'), fc.boolean())
+      .map(([first, tier, drops]) =>
+        parseRules([
+          { type: 'loadByPeriod', period: first, tieredReplicants: { hot: 1 } },
+          {
+            type: 'loadByPeriod',
+            period: 'P30D',
+            tieredReplicants: drops ? { hot: 1, [tier]: 1 } : { [tier]: 1 },
+          },
+          { type: 'dropForever' },
+        ]),
+      )
+    const lists = fc.tuple(anyLosing, anyLosing, anyLosing)
+    const days = Array.from({ length: 50 }, (_, day) => testNow + day * dayMs)
+    let found = 0
+    fc.assert(
+      fc.property(
+        anySizes,
+        anyServers,
+        lists,
+        fc.constantFrom('P100D', 'P1Y'),
+        (segments, servers, given, horizon) => {
+          const [table, rules] = [tableOf(segments, servers), rulesOf(given)]
+          const { laterLosses = {} } = formatSummary(
+            decide(table, rules, servers, { horizon: periodOf(horizon)! }),
+            true,
+          )
+          const names = namesOf(table)
+          const moments = days.map((now) => {
+            const state = { now, rules, servers }
+            return momentsOf(segments, runPlanner(table, names, state), state)
+          })
+          for (const name of ['unqueryable', 'unused', 'waitingForTier'] as const) {
+            const amounts = moments.map(
+              (list) => tallyOf([list, list], (one) => lossOf(name, servers, one)).copies,
+            )
+            const first = amounts.findIndex((copies) => copies > amounts[0]!)
+            const from = laterLosses[name]?.from
+            if (from === undefined) continue
+            found += 1
+            assert.equal(from.split('T')[0], formatInstant(days[first]!).split('T')[0], name)
+          }
+        },
+      ),
+      { numRuns: 40 },
+    )
+    assert.ok(found > 20, String(found))
   })
 })
