@@ -432,53 +432,31 @@ describe('a horizon', () => {
     fc.assert(fc.property(anySizes, anyServers, anyRuleLists, horizons, checkSteps), { numRuns: 100 })
   })
 
-  test('finds the day on which a loss begins, also within a step of weeks or months', () => {
-    const anyLosing = fc
-      .tuple(fc.constantFrom('P2D', 'P5D', 'P20D'), fc.constantFrom('cold', 'icy'), fc.boolean())
-      .map(([first, tier, drops]) =>
-        parseRules([
-          { type: 'loadByPeriod', period: first, tieredReplicants: { hot: 1 } },
-          {
-            type: 'loadByPeriod',
-            period: 'P30D',
-            tieredReplicants: drops ? { hot: 1, [tier]: 1 } : { [tier]: 1 },
-          },
-          { type: 'dropForever' },
-        ]),
-      )
-    const lists = fc.tuple(anyLosing, anyLosing, anyLosing)
+  test('finds the day on which segments become unused, also within a step of weeks or months', () => {
+    const lists = fc.constantFrom('P2D', 'P5D', 'P20D', 'P1M').map((text) => {
+      const rules = [
+        { type: 'loadByPeriod', period: text, tieredReplicants: { hot: 1 } },
+        { type: 'dropForever' },
+      ]
+      return [[], parseRules(rules), []] as const
+    })
     const days = Array.from({ length: 50 }, (_, day) => testNow + day * dayMs)
     let found = 0
     fc.assert(
-      fc.property(
-        anySizes,
-        anyServers,
-        lists,
-        fc.constantFrom('P100D', 'P1Y'),
-        (segments, servers, given, horizon) => {
-          const [table, rules] = [tableOf(segments, servers), rulesOf(given)]
-          const { laterLosses = {} } = formatSummary(
-            decide(table, rules, servers, { horizon: periodOf(horizon)! }),
-            true,
-          )
-          const names = namesOf(table)
-          const moments = days.map((now) => {
-            const state = { now, rules, servers }
-            return momentsOf(segments, runPlanner(table, names, state), state)
-          })
-          for (const name of ['unqueryable', 'unused', 'waitingForTier'] as const) {
-            const amounts = moments.map(
-              (list) => tallyOf([list, list], (one) => lossOf(name, servers, one)).copies,
-            )
-            const first = amounts.findIndex((copies) => copies > amounts[0]!)
-            const from = laterLosses[name]?.from
-            if (from === undefined) continue
-            found += 1
-            assert.equal(from.split('T')[0], formatInstant(days[first]!).split('T')[0], name)
-          }
-        },
-      ),
-      { numRuns: 40 },
+      fc.property(anySizes, lists, fc.constantFrom('P100D', 'P1Y'), (segments, [...given], horizon) => {
+        const [table, rules] = [tableOf(segments, []), rulesOf(given)]
+        const result = decide(table, rules, [], { horizon: periodOf(horizon)! })
+        const from = formatSummary(result, true).laterLosses!.unused?.from
+        const names = namesOf(table)
+        const unused = days.map((now) => {
+          const fates = runPlanner(table, names, { now, rules, servers: [] })
+          return [...fates.values()].filter(({ isUsed }) => !isUsed).length
+        })
+        const first = unused.findIndex((count) => count > unused[0]!)
+        assert.equal(from, first < 0 ? undefined : formatInstant(days[first]!))
+        if (from !== undefined) found += 1
+      }),
+      { numRuns: 100 },
     )
     assert.ok(found > 20, String(found))
   })
