@@ -12,7 +12,7 @@ export interface AddedPeriods {
 }
 
 /**
- * Whoever lets a period extend the one before by at most this part, such as 100 days and then 109, counts both from now:
+ * A user who lets a period extend the one before by at most this part, such as 100 days and then 109, counts both from now:
  * nobody plans another 109 days after 100. A step that is larger, such as a month and then three, may be a mistake.
  */
 const maxExtension = 1 / 4

@@ -438,12 +438,12 @@ describe('a horizon', () => {
         { type: 'loadByPeriod', period: text, tieredReplicants: { hot: 1 } },
         { type: 'dropForever' },
       ]
-      return [[], parseRules(rules), []] as const
+      return [[], parseRules(rules), []] as RuleLists
     })
     const days = Array.from({ length: 50 }, (_, day) => testNow + day * dayMs)
     let found = 0
     fc.assert(
-      fc.property(anySizes, lists, fc.constantFrom('P100D', 'P1Y'), (segments, [...given], horizon) => {
+      fc.property(anySizes, lists, fc.constantFrom('P100D', 'P1Y'), (segments, given, horizon) => {
         const [table, rules] = [tableOf(segments, []), rulesOf(given)]
         const result = decide(table, rules, [], { horizon: periodOf(horizon)! })
         const from = formatSummary(result, true).laterLosses!.unused?.from
