@@ -108,7 +108,8 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     },
     {
       given: ['apply', 'nope.json'],
-      stderr: /^svc: \[nope\.json\] does not exist\. To save a plan, run \.\/svc plan with --out nope\.json\.$/,
+      stderr:
+        /^svc: \[nope\.json\] does not exist\. To save a plan, run \.\/svc plan with --out nope\.json\./,
     },
     {
       given: ['apply', badPlan],
