@@ -223,15 +223,21 @@ describe('plan and apply', () => {
       applied.stdout,
       /^Plan \w+ for [\s\S]*\n31 segments [\s\S]*\nApplied plan \[\w+\]: 6 of 6 changes\.\n$/,
     )
-    const served = await router.post('/svc/v2/sql', {
-      query:
-        'SELECT tier, count(*) FROM sys.server_segments JOIN sys.servers USING (server) GROUP BY tier ORDER BY tier',
-      resultFormat: 'array',
-    })
-    assert.deepEqual(served.json, [
+    const expected = [
       ['_default_tier', 28],
       ['hot', 31],
-    ])
+    ]
+    // The plan also starts compaction: until servers have dropped a segment that it has replaced, they serve one more.
+    await waitUntil(
+      'the tiers serve what the rules require',
+      () =>
+        router.post('/svc/v2/sql', {
+          query:
+            'SELECT tier, count(*) FROM sys.server_segments JOIN sys.servers USING (server) GROUP BY tier ORDER BY tier',
+          resultFormat: 'array',
+        }),
+      ({ json }) => isDeepStrictEqual(json, expected),
+    )
     const planned = await svc('plan', state)
     assert.equal(planned.status, 0, planned.stdout)
     const { id } = JSON.parse(readFileSync(planFile, 'utf8')) as Plan
@@ -309,8 +315,9 @@ describe('plan and apply', () => {
     const policy = path.join(folder, 'policy.yaml')
     writeFileSync(policy, '# At most half.\nmaxUnusedPercent: 50\n')
     const args = [file, '--policy', policy]
-    const planned = await svc('plan', ...args, '--horizon', 'P1Y', '--markdown')
+    const planned = await svc('plan', ...args, '--horizon', 'P1Y', '--markdown', '--fail-on', 'unused')
     assert.equal(planned.status, 4, planned.stderr)
+    assert.match(planned.stderr, /Failed because of --fail-on: \[unused\] \(59 segments/)
     assert.match(planned.stdout, /EUR per month before \| after \| change \| on \d{4}-\d\d-\d\d/)
     assert.match(planned.stderr, /Policy: Datasource \[flights\]: 59 segments .* which is 100\.0%/)
     const refused = await svc('apply', ...args, '--yes')
@@ -444,12 +451,17 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
 
   test('the coordinator refuses what its policy forbids, unless a user who may do so overrides it', async () => {
     const file = fileOf('none.yaml', 'rules:\n  flights: [{type: loadForever, tieredReplicants: {}}]\n')
+    const planned = await svc('plan', file, '--target', 'rules.flights')
+    assert.match(
+      planned.stdout + planned.stderr,
+      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load/,
+    )
     const args = ['apply', file, '--target', 'rules.flights', '--yes', '--no-wait']
     const refused = await svc(...(args as [string]))
     assert.equal(refused.status, 4, refused.stderr)
     assert.match(
       refused.stderr,
-      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\)/,
+      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\)\. To change the rules anyway, add --override-policy, which requires/,
     )
     const overridden = await svc(...(args as [string]), '--override-policy')
     assert.equal(overridden.status, 0, overridden.stderr)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { answerTimeoutMs } from './cluster-access.ts'
 import { accessToUrl, clientOf } from './index.ts'
 
 type Answer = readonly [status: number, body?: unknown]
@@ -158,4 +159,9 @@ describe('an answer with an error status', () => {
       const client = clientOf(await accessToUrl(url, {}))
       await assert.rejects(client.send('GET', '/svc/x?y'), { code, message: 'No (GET /svc/x)' })
     })
+})
+
+test('previews may take longer than other requests', () => {
+  assert.equal(answerTimeoutMs('/svc/coordinator/v1/rules/simulate?buckets=80'), 60_000)
+  assert.equal(answerTimeoutMs('/svc/coordinator/v1/rules/wiki'), 10_000)
 })

@@ -86,13 +86,21 @@ export interface RouterRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
+/**
+ * How long to wait for an answer. Previews of large clusters with full tiers take long, because they simulate runs of the
+ * coordinator: wait for them as long as the router does.
+ */
+export const answerTimeoutMs = (path: string): number => (path.includes('/rules/simulate') ? 60_000 : 10_000)
+
 /** Sends a request to the router and returns any answer. Throws a Failure if there is none. */
 export async function sendTo(
   { routerUrl, trusted, credentials }: Pick<ClusterAccess, 'routerUrl' | 'trusted' | 'credentials'>,
   { method, path, body, headers = {} }: RouterRequest,
 ): Promise<ServiceAnswer> {
   try {
-    return await sendRequest({ method, url: `${routerUrl}${path}`, trusted, credentials, body, headers })
+    const timeoutMs = answerTimeoutMs(path)
+    const url = `${routerUrl}${path}`
+    return await sendRequest({ method, url, trusted, credentials, body, headers, timeoutMs })
   } catch (error) {
     throw failedConnection(routerUrl, error)
   }

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { invalidInput } from '@svc/domain/failure'
+import { existsSync, statSync } from 'node:fs'
+import { invalidInput, notFound } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
 import type { MadePlan, RemainingSteps } from '../plan/index.ts'
@@ -29,6 +29,8 @@ export async function openSource(target: string | undefined, options: ApplySourc
   const { revert } = options
   if ((target === undefined) === (revert === undefined))
     throw invalidInput('Expected files, a saved plan, or --revert with an applied plan')
+  if (target?.endsWith('.json') && !existsSync(target))
+    throw notFound(`[${target}] does not exist. To save a plan, run ./svc plan with --out ${target}.`)
   if (target !== undefined && !isSavedPlan(target)) return await planFiles(target, options)
   if (options.target !== undefined || options.create)
     throw invalidInput(

@@ -138,7 +138,8 @@ async function applyRemaining(
   let applied = 0
   const total = steps.reduce((sum, { changes }) => sum + changes.length, 0)
   try {
-    if (total > 0) await savePlan(plan, wait && changesRules ? unfinishedWork(reverts?.id) : undefined)
+    if (total > 0)
+      await savePlan(plan, client, wait && changesRules ? unfinishedWork(reverts?.id) : undefined)
     await applySteps(context, remaining, {
       signal,
       untilLoaded: async () => {
@@ -175,11 +176,11 @@ const hintAfter = (error: unknown): string =>
   error instanceof Failure && error.code === 'forbidden' ? '' : ' To continue, run the same command again.'
 
 /** Saves a plan, so that it can be reverted by its ID, and notes the work that starts, so that it can be resumed. */
-async function savePlan(plan: Plan, work: string | undefined): Promise<void> {
+async function savePlan(plan: Plan, { routerUrl }: ClusterClient, work: string | undefined): Promise<void> {
   const { noteUnfinished, recordPlan } = await import('../plan/index.ts')
   try {
     recordPlan(plan, process.env)
-    if (work !== undefined) noteUnfinished(plan.cluster, work, process.env)
+    if (work !== undefined) noteUnfinished(routerUrl, work, process.env)
   } catch (error) {
     printProgress(
       `svc: Warning: Failed to save the plan on this machine, so ./svc apply --revert cannot find the plan by its ID: ${describeError(error)}`,

@@ -107,6 +107,11 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       stderr: /^svc: .*state\.yaml:2:1: Unknown field \[ruls\] with value \[\{\}\]: expected one of /,
     },
     {
+      given: ['apply', 'nope.json'],
+      stderr:
+        /^svc: \[nope\.json\] does not exist\. To save a plan, run \.\/svc plan with --out nope\.json\./,
+    },
+    {
       given: ['apply', badPlan],
       stderr: /^svc: \S+plan\.json:1:13: Invalid value \[2\] for \[version\]: expected \[1\]/,
     },

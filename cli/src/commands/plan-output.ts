@@ -26,7 +26,12 @@ export async function printPlan(
       list: (only.after ?? []) as unknown[],
     }))
   const costs = prices && preview && room.costsOf(prices, preview)
-  const shown = preview && reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
+  const shown =
+    preview &&
+    reportOf(preview, bands, {
+      more: costs === undefined ? [] : [room.costDetail(costs)],
+      unusedHint: 'To mark segments as used after the change, run ./svc mark-used',
+    })
   const report = room.planReport(plan, warnings, shown)
   if (html !== undefined) writeFileOf('--html', html, room.planHtml(report))
   if (json) {

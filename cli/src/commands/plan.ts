@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
-import { withConnection } from '../options/index.ts'
-import { printProgress, writeFileOf } from '../output/index.ts'
+import { type FailOnOption, failOnOption, withConnection } from '../options/index.ts'
+import { printMessage, printProgress, writeFileOf } from '../output/index.ts'
 import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
 import { policyViolationsOf } from './plan-policy.ts'
 import { checkPreviewFormat, type PreviewFormat } from './rules-output.ts'
 
-interface PlanOptions extends PartOptions, PreviewFormat {
+interface PlanOptions extends PartOptions, PreviewFormat, FailOnOption {
   readonly out?: string
   readonly horizon?: string
   readonly policy?: string
@@ -28,6 +28,7 @@ export function addPlan(program: Command): void {
     .option('--out <file>', 'Save the plan for ./svc apply')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
+    .addOption(failOnOption('plan'))
     .option('--html <file>', 'Also write the plan as a self-contained HTML page')
     .option('--markdown', 'Print Markdown, for a pull request or change ticket')
     .option('--json', 'Print JSON')
@@ -39,8 +40,9 @@ It changes nothing. A section in the files is treated as complete: the plan remo
 that section. Sections that are not in the files are left alone.
 
 With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.
+--policy limits what is lost when the plan is applied; --fail-on also covers what is lost within the horizon.
 
-Exit status: 0 without changes, 5 with changes, 4 if the policy forbids them.
+Exit status: 0 without changes, 5 with changes, 4 if the policy forbids them or they have an effect in --fail-on.
 
 Examples:
   ./svc plan state
@@ -49,7 +51,9 @@ Examples:
     )
     .action(async (dir: string, options: PlanOptions) => {
       checkPreviewFormat(options)
-      const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
+      const [{ compareFiles, makePlan, readDeclaredFiles }, { failureReason, parseFailOn }] =
+        await Promise.all([import('../plan/index.ts'), import('../preview/index.ts')])
+      const failOn = options.failOn === undefined ? [] : parseFailOn(options.failOn)
       const files = readDeclaredFiles(dir)
       const { client, preview } = await connectForPlan(options)
       const compared = await compareFiles(client, files, compareOptions(options))
@@ -62,6 +66,15 @@ Examples:
       if (violations.length > 0) {
         process.exitCode = exitStatus.refused
         for (const violation of violations) printProgress(`svc: Policy: ${violation}`)
+      }
+      if (policy !== undefined && Object.keys(made.preview?.summary.laterLosses ?? {}).length > 0)
+        printProgress(
+          'svc: The policy limits only what is lost when the plan is applied. To fail because of losses within the horizon, add --fail-on.',
+        )
+      const reason = made.preview && failureReason(made.preview.summary, failOn)
+      if (reason !== undefined) {
+        process.exitCode = exitStatus.refused
+        printMessage(reason)
       }
       if (options.out === undefined) return
       const { planText } = await import('@svc/domain/saved-plan')

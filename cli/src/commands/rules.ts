@@ -6,6 +6,8 @@ import {
   accessOf,
   type ConnectionOptions,
   connect,
+  type FailOnOption,
+  failOnOption,
   type OverridePolicyOption,
   overridePolicyOption,
   parsePositiveInteger,
@@ -46,12 +48,11 @@ interface HistoryOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-interface PreviewCommandOptions extends ConnectionOptions, PreviewFormat {
+interface PreviewCommandOptions extends ConnectionOptions, PreviewFormat, FailOnOption {
   readonly datasource?: string
   readonly horizon?: string
   readonly now?: string
   readonly full?: boolean
-  readonly failOn?: string
   readonly markUsed?: boolean
 }
 
@@ -121,10 +122,7 @@ function addPreview(rules: Command): void {
       'Also mark segments as used if drop rules marked them as unused and the new rules keep them',
     )
     .option('--full', 'Include the first 10,000 segments (requires --json)')
-    .option(
-      '--fail-on <effects>',
-      'Comma-separated effects that make the preview fail with status 4, now or within the horizon: unqueryable, unused, underReplicated, doesNotFit',
-    )
+    .addOption(failOnOption('preview'))
     .option('--html <file>', 'Also write the preview as a self-contained HTML page')
     .option('--markdown', 'Print Markdown, for a change ticket')
     .option('--json', 'Print JSON')

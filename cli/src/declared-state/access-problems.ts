@@ -1,24 +1,41 @@
-import { internalNeeds, parsePermissions, permissionsOf } from '@svc/domain/access'
+import {
+  type Access,
+  internalNeeds,
+  type Permission,
+  parsePermissions,
+  permissionsOfRoles,
+  securityResource,
+} from '@svc/domain/access'
 import { Failure } from '@svc/domain/failure'
-import { similarNames } from '@svc/domain/validation'
+import { isJsonObject, similarNames } from '@svc/domain/validation'
 import { countNamePatternSteps, permits } from '@svc/shared/security'
 import type { Change } from './changes.ts'
 import type { DeclaredState, Problem } from './parse.ts'
-import type { SectionKind } from './sections.ts'
+import { readLogin, type SectionKind } from './sections.ts'
 import { fieldAt, keyOf, type LiveState } from './state.ts'
 
+/** The properties of a cluster that decide which changes of users and roles it refuses. */
+interface AccessSettings {
+  /** The user as which servers call each other. */
+  readonly internalUser: string
+  readonly hasDirectory: boolean
+  readonly checksLikeDruid: boolean
+}
+
 /**
- * Returns why a cluster would refuse changes of users and roles: users or group mappings get roles that do not exist, or
- * servers could no longer call each other. Otherwise, this would be noticed only after other changes were applied.
+ * Returns why a cluster would refuse changes of users and roles: users or group mappings get roles that do not exist,
+ * servers could no longer call each other, or nobody could change users and roles anymore. Otherwise, this would be
+ * noticed only after other changes were applied.
  */
 export function accessProblems(
   declared: DeclaredState,
   live: LiveState,
   changes: readonly Change[],
-  internalUser: string,
+  settings: AccessSettings,
 ): Problem[] {
+  const { internalUser } = settings
   const stores = [...live.sections.values()].filter(({ kind }) => kind === 'roles' || kind === 'logins')
-  return stores.flatMap(({ kind, path }) => {
+  const problems = stores.flatMap(({ kind, path }) => {
     const store = path.slice(0, -1)
     const own = changes.filter((change) => isIn(store, change.path))
     if (own.length === 0) return []
@@ -32,6 +49,7 @@ export function accessProblems(
       ? internalLoginProblems(access, internalUser)
       : [...unknownRoles(access, store), ...internalRoleProblems(access, internalUser)]
   })
+  return [...problems, ...administratorProblems(declared, live, changes, settings)]
 }
 
 type Entries = ReadonlyMap<string, unknown>
@@ -116,20 +134,84 @@ function internalRoleProblems(access: ChangedAccess, internalUser: string): Prob
   ]
 }
 
-function mayCallServers({ users, roles }: Store, internalUser: string): boolean {
-  const own = rolesOf(users.get(internalUser))
+function mayCallServers(store: Store, internalUser: string): boolean {
+  const permissions = permissionsIn(store, rolesOf(store.users.get(internalUser)))
+  return internalNeeds.every((need) => permits(permissions, need))
+}
+
+/** The permissions of roles; none if svc cannot read them. */
+function permissionsIn({ roles }: Store, names: readonly string[]): readonly Permission[] {
   try {
-    const read = own.map(
+    const read = names.map(
       (name) => [name, parsePermissions(roles.get(name) ?? [], countNamePatternSteps)] as const,
     )
-    const directory = { users: { [internalUser]: own }, roles: Object.fromEntries(read) }
-    const permissions = permissionsOf(directory, internalUser)
-    return internalNeeds.every((need) => permits(permissions, need))
+    return permissionsOfRoles({ roles: Object.fromEntries(read) }, names)
   } catch (error) {
     // What another version of Druid stores may have another meaning.
-    if (error instanceof Failure) return false
+    if (error instanceof Failure) return []
     throw error
   }
+}
+
+const administration: Access = { action: 'WRITE', type: 'CONFIG', name: securityResource }
+
+/** Refuses changes after which no user could change users and roles anymore, if one can now. */
+function administratorProblems(
+  declared: DeclaredState,
+  live: LiveState,
+  changes: readonly Change[],
+  settings: AccessSettings,
+): Problem[] {
+  const before = administratorsOf(live, [], settings)
+  if (before.length === 0 || administratorsOf(live, changes, settings).length > 0) return []
+  const names = before.map(([name]) => name)
+  const roles = new Set(before.flatMap(([, value]) => rolesOf(value)))
+  const isCause = ({ kind, path }: Change): boolean =>
+    kind === 'roles' ? roles.has(path.at(-1)!) : path.length > 2 && names.includes(path.at(-1)!)
+  return [
+    problemOf(
+      { declared },
+      changes.findLast(isCause)!,
+      `Nobody could change users and roles anymore: expected [${names.join('], [')}], or another user with a password, to have [WRITE] on [CONFIG] [${securityResource}]`,
+    ),
+  ]
+}
+
+/** The users who can change users and roles after changes, and the group mappings with which users of a directory can. */
+function administratorsOf(
+  live: LiveState,
+  changes: readonly Change[],
+  { internalUser, hasDirectory, checksLikeDruid }: AccessSettings,
+): (readonly [name: string, value: unknown])[] {
+  const canLogIn = loginsAfter(live, changes)
+  return authorizersOf(live).flatMap((path) => {
+    const own = changes.filter((change) => isIn(path, change.path))
+    const store = storeOf(live, path, own)
+    const users = [...store.users].filter(([name]) => name !== internalUser && canLogIn(name))
+    const groups = hasDirectory ? [...store.groupMappings] : []
+    return [...users, ...groups].filter(([, value]) =>
+      permits(permissionsIn(store, rolesOf(value)), administration, { compatibility: checksLikeDruid }),
+    )
+  })
+}
+
+const authorizersOf = ({ sections }: LiveState): (readonly string[])[] =>
+  [...sections.values()].filter(({ kind }) => kind === 'roles').map(({ path }) => path.slice(0, -1))
+
+/** Returns whether a user can log in after changes, as far as known: a user without a login may be one of a directory. */
+function loginsAfter({ sections }: LiveState, changes: readonly Change[]): (user: string) => boolean {
+  const hasPassword = new Map<string, boolean>()
+  const note = (user: string, value: boolean): void => {
+    hasPassword.set(user, value)
+  }
+  for (const { kind, entries } of sections.values()) {
+    if (kind !== 'logins') continue
+    for (const [user, login] of entries) note(user, !isJsonObject(login) || login.hasPassword !== false)
+  }
+  for (const { kind, path, after } of changes)
+    if (kind === 'logins')
+      note(path.at(-1)!, after !== undefined && readLogin(after, '').password !== undefined)
+  return (user) => hasPassword.get(user) ?? true
 }
 
 function internalLoginProblems(access: ChangedAccess, internalUser: string): Problem[] {
@@ -148,7 +230,11 @@ function internalLoginProblems(access: ChangedAccess, internalUser: string): Pro
 }
 
 /** A problem at the place of a changed entry; at that of its section if the files do not have the entry. */
-function problemOf({ declared: { origins } }: ChangedAccess, { path }: Change, message: string): Problem {
+function problemOf(
+  { declared: { origins } }: Pick<ChangedAccess, 'declared'>,
+  { path }: Change,
+  message: string,
+): Problem {
   const section = path.slice(0, -1)
   const at = origins.has(keyOf(path)) ? path : section
   return { source: origins.get(keyOf(at))!.source, field: fieldAt(at), message }

@@ -1,8 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
 import { ascending } from '@svc/domain/order'
-import { overlaps, parseInterval } from '@svc/domain/time'
+import { addPeriod, overlaps, parseInterval, parsePeriod } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
-import { formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
+import { formatBytes, formatCount, shortInstant, shortInterval, type Table } from '../terminal/index.ts'
 
 const base = '/svc/coordinator/v1'
 
@@ -109,19 +109,43 @@ function listedSegment(
   }
 }
 
-/** One row per segment. Omits the datasource if all segments have the same one, and the usual state. */
+/** One row per segment, which fits into 80 columns. Omits the datasource if all segments have the same one, and the usual state. */
 export function segmentsTable(segments: readonly ListedSegment[]): Table {
   const isOne = new Set(segments.map(({ dataSource }) => dataSource)).size <= 1
   return {
-    header: ['datasource', 'interval', 'version', 'part', 'size', 'replicas', 'state'],
+    header: ['datasource', 'interval', 'version', 'part', 'size', 'replicas'],
     rows: segments.map(({ dataSource, interval, version, partition, sizeBytes, state, servers }) => [
       isOne ? '' : dataSource,
-      shortInterval(interval),
+      intervalWithPeriod(interval),
       version,
       String(partition),
       formatBytes(sizeBytes),
-      state === 'unused' ? '' : formatCount(servers.length),
-      state === 'used' ? '' : state,
+      state === 'unused' ? state : `${formatCount(servers.length)}${state === 'used' ? '' : ` ${state}`}`,
     ]),
   }
+}
+
+// Lengths of segments that the table shows as a period, which is shorter than the end.
+const periods = [
+  'P1Y',
+  'P3M',
+  'P1M',
+  'P1W',
+  'P1D',
+  'PT8H',
+  'PT6H',
+  'PT1H',
+  'PT30M',
+  'PT15M',
+  'PT10M',
+  'PT5M',
+  'PT1M',
+]
+
+/** An interval with its length, for example `2026-01-31/P1D` or `2026-01-31T06Z/PT1H`; in short form if it has another length. */
+function intervalWithPeriod(interval: string): string {
+  const { start, end } = parseInterval(interval)
+  const period = periods.find((text) => addPeriod(start, parsePeriod(text)) === end)
+  if (period === undefined) return shortInterval(interval)
+  return `${shortInstant(interval.split('/')[0]!).replace(/:00Z$/, 'Z')}/${period}`
 }

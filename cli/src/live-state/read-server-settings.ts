@@ -5,6 +5,10 @@ import type { ClusterClient } from '../client/index.ts'
 export interface ServerSettings {
   /** The user as which servers call each other. */
   readonly internalUser: string
+  /** Whether users of an LDAP directory may log in, who get roles through their groups. */
+  readonly hasDirectory: boolean
+  /** Whether the cluster checks administrators like Druid, for which permission to write every configuration is enough. */
+  readonly checksLikeDruid: boolean
   /** Characters. Druid accepts passwords of any length. */
   readonly minPasswordLength: number
 }
@@ -21,6 +25,10 @@ export async function readServerSettings(client: ClusterClient): Promise<ServerS
     })
   return {
     internalUser: properties[`${name}.escalator.internalClientUsername`] ?? `${name}_system`,
+    hasDirectory: Object.entries(properties).some(
+      ([property, value]) => property.endsWith('.credentialsValidator.type') && value === 'ldap',
+    ),
+    checksLikeDruid: name === 'druid',
     minPasswordLength: name === 'druid' ? 1 : Number(properties['svc.auth.credentials.minLength'] ?? 8),
   }
 }

@@ -1,6 +1,7 @@
 import { Failure, forbidden } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Change } from '../declared-state/index.ts'
+import { postRules } from '../rules/index.ts'
 import { compactionClusterPath, coordinatorPath, entryPath } from './paths.ts'
 import type { VersionedValue } from './read-live-state.ts'
 
@@ -38,7 +39,10 @@ export async function writeEntry(
   }
   switch (kind) {
     case 'rules':
-      await send('POST', context.overridesPolicy ? `${at}?overridePolicy` : at, after ?? [])
+      await postRules(client, at, after ?? [], {
+        headers: { ...headers, ...required },
+        overridesPolicy: context.overridesPolicy,
+      })
       return
     case 'compactionDatasources':
       if (after === undefined) await send('DELETE', at)

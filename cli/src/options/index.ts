@@ -6,6 +6,7 @@ export {
   withConnection,
   withSvcConnection,
 } from './connection-options.ts'
+export { type FailOnOption, failOnOption } from './fail-on-option.ts'
 export { existingHome, parseHome, selectAnother, withHome } from './home-option.ts'
 export { parseInteger, parsePositiveInteger } from './integer.ts'
 export { newPasswordOption, readNewPassword } from './new-password.ts'

@@ -84,6 +84,44 @@ describe('a plan is refused if the cluster would refuse its users and roles', ()
       else assert.match(String(result).replaceAll(`${folder}/`, ''), expected)
     })
 
+  const administration = [{ action: 'WRITE', resource: { type: 'CONFIG', name: 'security' } }]
+  const administered: typeof access = {
+    roles: { ...access.roles, admin: administration },
+    users: { ...access.users, ada: ['admin'], nopassword: ['admin'] },
+    groupMappings: { admins: { groupPattern: '*', roles: ['admin'] } },
+    logins: { ...access.logins, ada: 'secret', nopassword: null },
+  }
+  const users = 'svc_system: [svc_system], rita: [reader]'
+  const lockouts: [name: string, text: string, isRefused: boolean][] = [
+    ['the last administrator loses the role', authorizer(`    users: {${users}, ada: [reader]}`), true],
+    ['the last administrator is removed', authorizer(`    users: {${users}}`), true],
+    [
+      'another user becomes an administrator',
+      authorizer('    users: {svc_system: [svc_system], rita: [admin]}'),
+      false,
+    ],
+    [
+      'the role of administrators loses its permission',
+      authorizer(`    roles: {${serversRole}, reader: [], writer: [], admin: []}`),
+      true,
+    ],
+    [
+      'the last administrator can no longer log in',
+      `${authorizer(`    users: {${users}, ada: [admin]}`)}\nauthenticators:\n  basic:\n    users: {svc_system: {}, rita: {}, nopassword: {}}`,
+      true,
+    ],
+  ]
+  for (const [name, text, isRefused] of lockouts)
+    test(`${name}: ${isRefused ? 'refused' : 'accepted'}`, async () => {
+      const compared = compare(text, [], configuredCluster(administered))
+      if (isRefused)
+        await assert.rejects(
+          compared,
+          /state\.yaml:\d+:\d+: Nobody could change users and roles anymore: expected \[ada\](, \[nopassword\])?, or another user with a password, to have \[WRITE\] on \[CONFIG\] \[security\]$/,
+        )
+      else assert.ok((await compared).changes.length > 0)
+    })
+
   test('unless the cluster already has such a user', async () => {
     const strange = configuredCluster({ ...access, users: { ...access.users, odd: ['gone'] } })
     const users = (roles: string) =>

@@ -30,6 +30,7 @@ import { orderOf, type PreviewScope, previewOf } from './make-plan.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 import { lossesOf } from './rules-effects.ts'
 import type { Phase, Step } from './safe-order.ts'
+import { assertSameCluster } from './same-cluster.ts'
 
 /** What remains to be done of a plan. */
 export interface RemainingSteps {
@@ -53,8 +54,7 @@ export async function remainingSteps(
   preview: PreviewRules,
   scope: PreviewScope = {},
 ): Promise<RemainingSteps> {
-  if (plan.cluster !== client.routerUrl)
-    throw invalidInput(`Plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
+  assertSameCluster(plan, client)
   const live = await readLiveState(client, new Set(plan.changes.map((change) => change.path[0]!)))
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)

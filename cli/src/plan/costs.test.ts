@@ -20,7 +20,7 @@ const answer = {
   now,
   summary: {
     tiers: {
-      hot: { ...tier(100, 40), doesNotFitFrom: later },
+      hot: { ...tier(100, 40), doesNotFitFrom: '2026-12-24T00:00:00.000Z' },
       cold: { ...tier(0, 60), doesNotFitFrom: null },
       other: { ...tier(1, 1), doesNotFitFrom: now },
       empty: { ...tier(0, 0), doesNotFitFrom: null },
@@ -85,12 +85,32 @@ describe('warnings of a plan', () => {
     ]
     assert.deepEqual(warningsOfPlan([rules('a', list), rules('_default', undefined)], undefined), [
       'rules.a: rule [1] loads only 1 replica of each segment, so data is unqueryable while a server is down',
+      'rules.a: rule [2] loads no replicas, so data that it applies to cannot be queried',
     ])
+  })
+
+  test('leave out a rule without replicas if the preview warns of its data', () => {
+    const none = [{ type: 'loadForever', tieredReplicants: {} }]
+    const warning = (source: 'datasource' | 'default') => ({
+      type: 'noReplicasLoaded',
+      message: '',
+      dataSource: 'a',
+      rule: { index: 0, source },
+    })
+    const warned = (...sources: ('datasource' | 'default')[]) =>
+      warningsOfPlan([rules('a', none), rules('b', none), rules('_default', none)], {
+        ...answer,
+        summary: { ...answer.summary, tiers: {} },
+        warnings: sources.map(warning),
+      }).map((sentence) => sentence.split(':')[0])
+    assert.deepEqual(warned(), ['rules.a', 'rules.b', 'Cluster defaults'])
+    assert.deepEqual(warned('datasource'), ['rules.b', 'Cluster defaults'])
+    assert.deepEqual(warned('default'), ['rules.a', 'rules.b'])
   })
 
   test('name each tier that will be full, with the day', () => {
     assert.deepEqual(warningsOfPlan([], answer), [
-      'Tier [hot] will be full on 2027-01-01: 2 replicas (2.0 GB) will not fit',
+      'Tier [hot] will be full on 2026-12-24: 2 replicas (2.0 GB) will not fit',
     ])
     const laterLosses = { doesNotFit: { from: later, segments: 2, copies: 2, bytes: 2e9, tiers: ['hot'] } }
     const said = { ...answer, summary: { ...answer.summary, laterLosses } }

@@ -100,8 +100,7 @@ async function invalidAccess(
   changes: readonly Change[],
 ): Promise<Problem[]> {
   if (!changes.some(({ path: at }) => at[0] === 'authorizers' || at[0] === 'authenticators')) return []
-  const { internalUser } = await readServerSettings(client)
-  return accessProblems(declared, live, changes, internalUser)
+  return accessProblems(declared, live, changes, await readServerSettings(client))
 }
 
 async function unknownDatasources(

@@ -9,13 +9,16 @@ const minReplicas = 2
 
 /** Returns what the user should know about changes before applying them, in addition to the warnings of the preview. */
 export function warningsOfPlan(changes: readonly Change[], preview: AnsweredPreview | undefined): string[] {
-  return [...changes.flatMap(warningsOfChange), ...(preview === undefined ? [] : warningsOfTiers(preview))]
+  return [
+    ...changes.flatMap((change) => warningsOfChange(change, preview)),
+    ...(preview === undefined ? [] : warningsOfTiers(preview)),
+  ]
 }
 
-function warningsOfChange(change: Change): string[] {
+function warningsOfChange(change: Change, preview: AnsweredPreview | undefined): string[] {
   const { kind, path: at, action, after } = change
   const name = at.at(-1)!
-  if (kind === 'rules') return warningsOfReplicas(change)
+  if (kind === 'rules') return warningsOfReplicas(change, preview)
   if (kind === 'logins' && action === 'add' && readLogin(after, '').password === undefined)
     return [
       `User [${name}] will have no password and cannot log in: add the field [password] with [file] or [environment]`,
@@ -29,12 +32,25 @@ function warningsOfChange(change: Change): string[] {
   return []
 }
 
-/** Returns a warning for each rule that loads less than two replicas. */
-function warningsOfReplicas({ path: at, after }: Change): string[] {
+/** Returns a warning for each rule that loads less than two replicas, unless the preview has one. */
+function warningsOfReplicas({ path: at, after }: Change, preview: AnsweredPreview | undefined): string[] {
+  const source = at.at(-1) === defaultRulesName ? 'default' : 'datasource'
+  const isSaid = (index: number): boolean =>
+    preview?.warnings.some(
+      ({ type, rule, dataSource }) =>
+        type === 'noReplicasLoaded' &&
+        rule?.index === index &&
+        rule.source === source &&
+        (source === 'default' || dataSource === at.at(-1)),
+    ) ?? false
   const subject = at.at(-1) === defaultRulesName ? 'Cluster defaults' : fieldAt(at)
   return (Array.isArray(after) ? after : []).flatMap((json, index) => {
     const replicas = replicasOf(json)
-    if (replicas === undefined || replicas === 0 || replicas >= minReplicas) return []
+    if (replicas === undefined || replicas >= minReplicas) return []
+    if (replicas === 0)
+      return isSaid(index)
+        ? []
+        : [`${subject}: rule [${index}] loads no replicas, so data that it applies to cannot be queried`]
     return [
       `${subject}: rule [${index}] loads only ${countOf(replicas, 'replica')} of each segment, so data is unqueryable while a server is down`,
     ]
@@ -65,7 +81,8 @@ function warningsOfTiers({
   return Object.entries(tiers).flatMap(([tier, { doesNotFitFrom }]) => {
     if (doesNotFitFrom === null || doesNotFitFrom === now) return []
     if (laterLosses.doesNotFit?.tiers?.includes(tier)) return []
-    const missing = steps.find((step) => step.now === doesNotFitFrom)?.tiers?.[tier]?.doesNotFit
+    // The steps are further apart than the times at which tiers become full.
+    const missing = steps.find((step) => step.now >= doesNotFitFrom)?.tiers?.[tier]?.doesNotFit
     const what =
       missing === undefined
         ? ''

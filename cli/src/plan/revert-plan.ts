@@ -1,4 +1,4 @@
-import { forbidden, invalidInput, notFound } from '@svc/domain/failure'
+import { forbidden, notFound } from '@svc/domain/failure'
 import { formatCount } from '@svc/domain/text'
 import type { ClusterClient } from '../client/index.ts'
 import { type Change, fieldAt, isField, type Plan, progressOf, valueAt } from '../declared-state/index.ts'
@@ -6,6 +6,7 @@ import { readLiveState } from '../live-state/index.ts'
 import type { PreviewRules } from '../preview/index.ts'
 import { markKeptUsed, type RulesChange, rulesPath } from '../rules/index.ts'
 import { type MadePlan, makePlan } from './make-plan.ts'
+import { assertSameCluster } from './same-cluster.ts'
 
 /** The changes that undo those of a plan, and what they cannot undo. */
 export interface Reversal {
@@ -47,8 +48,7 @@ export async function planReversal(
   preview: PreviewRules,
   now: Date,
 ): Promise<MadePlan> {
-  if (applied.cluster !== client.routerUrl)
-    throw invalidInput(`Plan [${applied.id}] is for [${applied.cluster}], not for [${client.routerUrl}]`)
+  assertSameCluster(applied, client)
   const { changes, warnings } = reversalOf(applied)
   const live = await readLiveState(client, new Set(changes.map(({ path }) => path[0]!)))
   const progress = changes.map((change) => ({

@@ -5,7 +5,6 @@ import type {
   AnsweredSummary,
   EffectName,
 } from '@svc/domain/preview'
-import { dayMs } from '@svc/domain/time'
 import { countOf, formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
 
 /** The names of effects in text, with the losses first. */
@@ -44,7 +43,7 @@ export function hasLosses({ effects, laterLosses = {} }: LossSummary): boolean {
   return now.some(({ segments }) => segments > 0) || Object.keys(laterLosses).length > 0
 }
 
-function lossesNow({ effects, laterLosses = {}, steps = [] }: LossSummary): string[] {
+function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
   if (Object.values(effects).every(({ segments }) => segments === 0))
     return [
       Object.keys(laterLosses).length === 0 ? 'No segments are affected.' : 'No segments are affected now.',
@@ -54,7 +53,7 @@ function lossesNow({ effects, laterLosses = {}, steps = [] }: LossSummary): stri
     unqueryable.segments > 0
       ? unqueryableSentence(unqueryable)
       : laterLosses.unqueryable
-        ? `All data stays queryable ${hasDailySteps(steps) ? `until ${dayOf(laterLosses.unqueryable.from)}` : 'at first'}.`
+        ? `All data stays queryable until ${dayOf(laterLosses.unqueryable.from)}.`
         : 'All data stays queryable.',
   ]
   if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked unused.`)
@@ -68,19 +67,14 @@ function lossesNow({ effects, laterLosses = {}, steps = [] }: LossSummary): stri
   return sentences
 }
 
-/** Whether the day of a loss is known. With longer steps, only the step by which it has begun is known. */
-const hasDailySteps = (steps: readonly { readonly now: string }[]): boolean =>
-  steps.length < 2 || Date.parse(steps[1]!.now) - Date.parse(steps[0]!.now) <= dayMs
-
 /** The losses that grow within the horizon. Segments that are lost once are not counted again. */
 function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSummary): string[] {
   const { unqueryable, unused, waitingForTier, doesNotFit, underReplicated } = later
   const end = steps.length === 0 ? '' : dayOf(steps.at(-1)!.now)
   const more = (loss: AnsweredLaterLoss, { segments, bytes }: AnsweredEffect): string =>
     `By ${end}, ${largestOf({ segments: loss.segments - segments, bytes: loss.bytes - bytes })}`
-  const isDaily = hasDailySteps(steps)
-  const first = (loss: AnsweredLaterLoss): string => `the first ${isDaily ? 'on' : 'by'} ${dayOf(loss.from)}`
-  const since = (loss: AnsweredLaterLoss): string => `${isDaily ? 'From' : 'By'} ${dayOf(loss.from)}`
+  const first = (loss: AnsweredLaterLoss): string => `the first on ${dayOf(loss.from)}`
+  const since = (loss: AnsweredLaterLoss): string => `From ${dayOf(loss.from)}`
   const tiers = (loss: AnsweredLaterLoss): string =>
     `${loss.tiers?.length === 1 ? 'tier' : 'tiers'} [${loss.tiers?.join(', ') ?? ''}]`
   return [
@@ -152,4 +146,5 @@ function amountOf({ segments, bytes, days }: AnsweredEffect): string {
   return `${countOf(segments, 'segment')} (${formatBytes(bytes)}${days === null ? '' : `, ${countOf(days, 'day')}`})`
 }
 
-const dayOf = (instant: string): string => instant.split('T')[0]!
+/** Returns the day of an instant. */
+export const dayOf = (instant: string): string => instant.split('T')[0]!

@@ -1,6 +1,7 @@
 import type { AnsweredSummary, LossName } from '@svc/domain/preview'
 import { refuse } from '@svc/domain/validation'
 import { countOf } from '../terminal/index.ts'
+import { dayOf } from './effects-text.ts'
 
 /** Effects that can fail a preview. */
 export const failOnNames = [
@@ -32,7 +33,7 @@ export function failureReason(
     const later = laterLosses[name]
     const texts = [
       ...(now > 0 ? [countOf(now, 'segment')] : []),
-      ...(later ? [`${countOf(later.segments, 'segment')} from ${later.from}`] : []),
+      ...(later ? [`${countOf(later.segments, 'segment')} from ${dayOf(later.from)}`] : []),
     ]
     return texts.length === 0 ? [] : [`[${name}] (${texts.join(', and ')})`]
   })

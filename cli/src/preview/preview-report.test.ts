@@ -180,3 +180,13 @@ describe('later changes', () => {
     assert.doesNotMatch(sentencesWith({}), /horizon/)
   })
 })
+
+test('unused segments that the rules keep have a hint, which names an option only if the command has it', () => {
+  const message = '90 unused segments would be loaded if marked used'
+  const warned = { ...answer, warnings: [{ type: 'unusedSegmentsStay', message }] }
+  assert.deepEqual(reportOf(warned, undefined).warnings, [
+    `${message}. To include unused segments, add --mark-used`,
+  ])
+  const unusedHint = 'To mark segments as used after the change, run ./svc mark-used'
+  assert.deepEqual(reportOf(warned, undefined, { unusedHint }).warnings, [`${message}. ${unusedHint}`])
+})

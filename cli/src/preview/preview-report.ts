@@ -34,11 +34,18 @@ export interface PreviewReport {
 
 const nothingLater = 'No further changes are expected within the horizon.'
 
-/** Returns what a preview shows to people: first what is lost, then warnings, then the details, and `more` of them. */
+/** What a report contains in addition to the answer. */
+interface ReportOptions {
+  readonly more?: readonly PreviewDetail[]
+  /** How to load unused segments that the rules keep. */
+  readonly unusedHint?: string
+}
+
+/** Returns what a preview shows to people: first what is lost, then warnings, then the details. */
 export function reportOf(
   answer: AnsweredPreview,
   bands: RuleBands | undefined,
-  more: readonly PreviewDetail[] = [],
+  { more = [], unusedHint = 'To include unused segments, add --mark-used' }: ReportOptions = {},
 ): PreviewReport {
   const { summary, warnings, now } = answer
   const { loadTime } = summary
@@ -70,7 +77,7 @@ export function reportOf(
     hasLosses: hasLosses(summary),
     effects: effectsTable(summary.effects, summary.datasources),
     warnings: warnings.map(({ type, message, sum }) => {
-      if (type === 'unusedSegmentsStay') return `${message}. To include unused segments, add --mark-used`
+      if (type === 'unusedSegmentsStay') return `${message}. ${unusedHint}`
       if (type === 'requestedSegmentsStay') return `${message}. To mark segments as used, run ./svc mark-used`
       return sum === undefined
         ? message

@@ -32,6 +32,8 @@ export interface AnsweredPreview {
     readonly message: string
     /** What periods that do not add up would keep if they did. */
     readonly sum?: string
+    readonly dataSource?: string
+    readonly rule?: { readonly index: number; readonly source: 'datasource' | 'default' }
   }[]
   /** The IDs of the segments that rules mark as unused, by datasource. Only previews of Druid have them. */
   readonly unusedSegments?: Readonly<Record<string, readonly string[]>>

@@ -1,4 +1,4 @@
-import { invalidInput } from '@svc/domain/failure'
+import { Failure, invalidInput } from '@svc/domain/failure'
 import { formatCount } from '@svc/domain/text'
 import { hasControlCharacter, maxAuditTextLength, refuse } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
@@ -63,14 +63,24 @@ export async function setRules(
   client: ClusterClient,
   dataSource: string,
   rules: readonly unknown[],
-  { headers, overridesPolicy }: SetRulesOptions,
+  options: SetRulesOptions,
 ): Promise<readonly string[]> {
-  const path = rulesPath(dataSource)
-  const answer = await client.request(
-    'POST',
-    overridesPolicy ? `${path}?overridePolicy` : path,
-    rules,
-    headers,
-  )
+  const answer = await postRules(client, rulesPath(dataSource), rules, options)
   return warningsOfHeader(answer.headers['x-svc-warnings'] as string | undefined)
+}
+
+/** Sends a list of rules to its path. Throws a Failure that names the option of the command, not the query parameter. */
+export async function postRules(
+  client: ClusterClient,
+  path: string,
+  rules: unknown,
+  { headers, overridesPolicy }: SetRulesOptions,
+): ReturnType<ClusterClient['request']> {
+  try {
+    return await client.request('POST', overridesPolicy ? `${path}?overridePolicy` : path, rules, headers)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const message = error.message.replace('the parameter [overridePolicy]', '--override-policy')
+    throw new Failure(error.code, message, error.context, error)
+  }
 }

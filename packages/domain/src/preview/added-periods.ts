@@ -12,8 +12,14 @@ export interface AddedPeriods {
 }
 
 /**
- * Returns load rules with increasing periods if the rules drop what is older than the longest one. `[P1M]` and then
- * `[P3M]` keep three months in total, not four. `following` are the rules after the list.
+ * A user who lets a period extend the one before by at most this part, such as 100 days and then 109, counts both from now:
+ * nobody plans another 109 days after 100. A step that is larger, such as a month and then three, may be a mistake.
+ */
+const maxExtension = 1 / 4
+
+/**
+ * Returns load rules with increasing periods if the rules drop what is older than the longest one, and if no period only
+ * extends the one before. `[P1M]` and then `[P3M]` keep three months in total, not four. `following` are the rules after the list.
  */
 export function findAddedPeriods(
   rules: readonly Rule[],
@@ -21,13 +27,14 @@ export function findAddedPeriods(
   now: number,
 ): AddedPeriods | undefined {
   const found: { readonly index: number; readonly period: Period }[] = []
-  let longestMs = now
+  let longestMs = 0
   for (const [index, rule] of rules.entries()) {
     if (rule.type.endsWith('Forever')) break
     if (rule.type !== 'loadByPeriod') continue
-    const end = addPeriod(now, rule.period)
-    if (end <= longestMs) continue
-    longestMs = end
+    const lengthMs = addPeriod(now, rule.period) - now
+    if (lengthMs <= longestMs) continue
+    if (lengthMs <= longestMs * (1 + maxExtension)) return undefined
+    longestMs = lengthMs
     found.push({ index, period: rule.period })
   }
   const longest = found.at(-1)

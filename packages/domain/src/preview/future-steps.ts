@@ -69,6 +69,8 @@ export interface Horizon {
   readonly moments: readonly number[]
   /** Whether to assume that all replicas fit where tiers may run out of space. */
   readonly assumesSpace: boolean
+  /** Whether to leave out the changes of each datasource. */
+  readonly totalsOnly?: boolean
 }
 
 /**
@@ -143,7 +145,7 @@ interface StepsOptions {
 
 function* stepsAt(
   unplaced: UnplacedOutcome,
-  { concerned, moments }: Horizon,
+  { concerned, moments, totalsOnly = false }: Horizon,
   { simulated, demands }: StepsOptions,
 ): Generator<undefined, PreviewStep[]> {
   const histories = historiesOf(unplaced)
@@ -168,7 +170,8 @@ function* stepsAt(
       if (ofSimulated) addSimulated(decided[index]!, ofSimulated[index]!)
     }
     if (demands) noteDemands(demands, decided)
-    steps.push(stepOf(now, unplaced, concerned, decided))
+    const step = stepOf(now, unplaced, concerned, decided)
+    steps.push(totalsOnly ? { ...step, datasources: [] } : step)
   }
   return steps
 }

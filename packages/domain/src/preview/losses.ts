@@ -1,6 +1,4 @@
-import { formatInstant } from '../time/index.ts'
-import type { AnsweredLaterLoss, AnsweredLaterLosses } from './answer.ts'
-import { effectsOnSegments, type LossName, lossNames, maxTiersListed } from './effect-names.ts'
+import { type LossName, lossNames } from './effect-names.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import { addCopies, addTally, type CopyTally, type MutableCopyTally, noCopies } from './tallies.ts'
 
@@ -47,39 +45,3 @@ export class Losses {
     for (const tier of other.fullTiers) this.fullTiers.add(tier)
   }
 }
-
-/**
- * Returns the losses that grow after the preview, as JSON: the largest loss at one time, and when more is affected than
- * `now` for the first time.
- */
-export function formatLaterLosses(
-  now: Pick<Losses, 'of'>,
-  steps: readonly { readonly now: number; readonly losses: Losses }[],
-): AnsweredLaterLosses {
-  const entries = lossNames.flatMap((name): [LossName, AnsweredLaterLoss][] => {
-    const first = steps.find(({ losses }) => losses.of(name).copies > now.of(name).copies)
-    if (first === undefined) return []
-    const largest = steps.reduce(
-      (found, { losses }) => (losses.of(name).copies > found.of(name).copies ? losses : found),
-      first.losses,
-    )
-    const { segments, copies, bytes } = largest.of(name)
-    const tiers = tiersOf(name, largest)
-    return [
-      [
-        name,
-        {
-          from: formatInstant(first.now),
-          segments,
-          ...(effectsOnSegments.has(name) ? {} : { copies }),
-          bytes,
-          ...(tiers === undefined ? {} : { tiers: [...tiers].sort().slice(0, maxTiersListed) }),
-        },
-      ],
-    ]
-  })
-  return Object.fromEntries(entries)
-}
-
-const tiersOf = (name: LossName, losses: Losses): ReadonlySet<string> | undefined =>
-  name === 'doesNotFit' ? losses.fullTiers : name === 'waitingForTier' ? losses.waitingTiers : undefined

@@ -262,7 +262,8 @@ export function* parsePreviewRequest(
   if (horizon !== null) assertHorizon(horizon, now ?? clusterNow)
   const defaults =
     defaultRules === null ? rulesOfDefault : yield* parseRulesInSlices(defaultRules, 'defaultRules')
-  if (defaults !== undefined) assertNotEmptyDefaults(defaultRulesName, defaults)
+  if (defaults !== undefined)
+    assertNotEmptyDefaults(defaults, defaultRules === null ? `rules.${defaultRulesName}` : 'defaultRules')
   return {
     now: now ?? undefined,
     rules: lists,

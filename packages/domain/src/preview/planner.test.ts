@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import type { LoadingServer } from '../loading/index.ts'
 import { compileRules, effectiveRules, matchRule, parseRules, type RulesByName } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import { dayMs, formatInterval, parseInstant, parseInterval, periodOf } from '../time/index.ts'
+import { dayMs, formatInstant, formatInterval, parseInstant, parseInterval, periodOf } from '../time/index.ts'
 import {
   type AnsweredDatasource,
   type AnsweredLaterLoss,
@@ -229,6 +229,22 @@ function requiredOf(
   return new Map(['cold', 'hot'].map((tier) => [tier, staying(servers, tier).length]))
 }
 
+/** Returns the state of segments after runs of the planner. */
+function momentsOf(
+  segments: readonly PlacedSegment[],
+  fates: ReadonlyMap<string, Fate>,
+  { now, rules, servers }: { now: number; rules: RulesByName; servers: readonly LoadingServer[] },
+): Moment[] {
+  return segments.map((segment) => {
+    const { dataSource, version, partitionNum } = segment
+    const fate = fates.get(
+      [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
+    )!
+    const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
+    return { segment, fate, required }
+  })
+}
+
 function tally(list: readonly { readonly count: number; readonly bytes: number }[]) {
   const counted = list.filter(({ count }) => count > 0)
   return {
@@ -317,7 +333,7 @@ function checkTiers(
   }
 }
 
-/** Checks the losses that grow: the largest at one time, and the first step with more than at the beginning. */
+/** Checks the losses that grow: the largest at a step, and that they begin up to the first step with more than at the beginning. */
 function checkLaterLosses(
   { laterLosses = {}, steps = [] }: AnsweredSummary,
   moments: readonly (readonly Moment[])[],
@@ -330,14 +346,18 @@ function checkLaterLosses(
     const largest = later.reduce((most, one) => (one.copies > most.copies ? one : most), now!)
     const found: Partial<AnsweredLaterLoss> = laterLosses[name] ?? {}
     const { copies, ...ofSegments } = largest
-    const { tiers: _, ...numbers } = found
+    const { tiers: _, from, ...numbers } = found
     const isOfSegments = name === 'unused' || name === 'unqueryable'
-    assert.deepEqual(
-      numbers,
-      first < 0 ? {} : { from: steps[first]!.now, ...ofSegments, ...(isOfSegments ? {} : { copies }) },
-      name,
-    )
+    assert.deepEqual(numbers, first < 0 ? {} : { ...ofSegments, ...(isOfSegments ? {} : { copies }) }, name)
+    assertUpTo(from, steps[first]?.now)
   }
+}
+
+/** Checks that something begins after the time of the preview, and at the latest at a step; never without a step. */
+function assertUpTo(from: string | undefined, step: string | undefined): void {
+  assert.equal(from === undefined, step === undefined)
+  if (from === undefined || step === undefined) return
+  assert.ok(parseInstant(from) > testNow && parseInstant(from) <= parseInstant(step), `${from} ${step}`)
 }
 
 /** Returns servers, some of them brokers, that are soon full. */
@@ -360,17 +380,9 @@ describe('a horizon', () => {
     const result = decide(table, rules, servers, { horizon: periodOf(horizon)! })
     const summary = formatSummary(result, true)
     const steps = summary.steps ?? []
-    const moments = [testNow, ...steps.map(({ now }) => parseInstant(now))].map((now) => {
-      const fates = runPlanner(table, names, { now, rules, servers })
-      return segments.map((segment): Moment => {
-        const { dataSource, version, partitionNum } = segment
-        const fate = fates.get(
-          [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
-        )!
-        const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
-        return { segment, fate, required }
-      })
-    })
+    const moments = [testNow, ...steps.map(({ now }) => parseInstant(now))].map((now) =>
+      momentsOf(segments, runPlanner(table, names, { now, rules, servers }), { now, rules, servers }),
+    )
     const tiers = result.tiers.map(({ tier }) => tier)
     for (const [at, step] of steps.entries()) {
       const pair = [moments[at]!, moments[at + 1]!] as const
@@ -382,15 +394,16 @@ describe('a horizon', () => {
     }
     checkLaterLosses(summary, moments, servers)
     for (const tier of tiers) {
-      const first = [summary, ...steps].find((one) => one.tiers![tier]!.doesNotFit.copies > 0)
-      const from = first === undefined ? null : 'now' in first ? first.now : '2026-06-15T00:00:00.000Z'
-      assert.equal(summary.tiers![tier]!.doesNotFitFrom, from)
+      const { doesNotFit, doesNotFitFrom: from } = summary.tiers![tier]!
+      const first = steps.find((one) => one.tiers![tier]!.doesNotFit.copies > 0)
+      if (doesNotFit.copies > 0) assert.equal(from, '2026-06-15T00:00:00.000Z')
+      else assertUpTo(from ?? undefined, first?.now)
     }
     if (summary.laterLosses?.doesNotFit) counts.full += 1
     if (summary.laterLosses?.unused) counts.lost += 1
   }
 
-  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D')
+  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D', 'P100D')
 
   test('predicts what the planner does at each step in tiers without enough space', () => {
     const anySmall = fc.oneof(anyFullServers, anyServers.map(withoutSpace))
@@ -417,5 +430,34 @@ describe('a horizon', () => {
 
   test('predicts what the planner does at each step on servers with enough space', () => {
     fc.assert(fc.property(anySizes, anyServers, anyRuleLists, horizons, checkSteps), { numRuns: 100 })
+  })
+
+  test('finds the day on which segments become unused, also within a step of weeks or months', () => {
+    const lists = fc.constantFrom('P2D', 'P5D', 'P20D', 'P1M').map((text) => {
+      const rules = [
+        { type: 'loadByPeriod', period: text, tieredReplicants: { hot: 1 } },
+        { type: 'dropForever' },
+      ]
+      return [[], parseRules(rules), []] as RuleLists
+    })
+    const days = Array.from({ length: 50 }, (_, day) => testNow + day * dayMs)
+    let found = 0
+    fc.assert(
+      fc.property(anySizes, lists, fc.constantFrom('P100D', 'P1Y'), (segments, given, horizon) => {
+        const [table, rules] = [tableOf(segments, []), rulesOf(given)]
+        const result = decide(table, rules, [], { horizon: periodOf(horizon)! })
+        const from = formatSummary(result, true).laterLosses!.unused?.from
+        const names = namesOf(table)
+        const unused = days.map((now) => {
+          const fates = runPlanner(table, names, { now, rules, servers: [] })
+          return [...fates.values()].filter(({ isUsed }) => !isUsed).length
+        })
+        const first = unused.findIndex((count) => count > unused[0]!)
+        assert.equal(from, first < 0 ? undefined : formatInstant(days[first]!))
+        if (from !== undefined) found += 1
+      }),
+      { numRuns: 100 },
+    )
+    assert.ok(found > 20, String(found))
   })
 })

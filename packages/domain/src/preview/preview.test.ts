@@ -864,6 +864,19 @@ describe('warnings', () => {
       undefined,
     ],
     ['one period', [...months('P1M'), dropForever], [], undefined],
+    ['a period extends the one before', [...months('P100D', 'P109D'), dropForever], [], undefined],
+    [
+      'one of three periods extends the one before',
+      [...months('P7D', 'P1Y', 'P13M'), dropForever],
+      [],
+      undefined,
+    ],
+    [
+      'a period is a third longer than the one before',
+      [...months('P3M', 'P4M'), dropForever],
+      [],
+      'Datasource [preview]: rules [0] and [1] together keep only [P4M] of data, not [P7M], because both periods are counted back from now',
+    ],
     ['the same period twice', [...months('P1M', 'P1M'), dropForever], [], undefined],
     ['rules that are never reached', [load({ hot: 1 }), ...months('P1M', 'P3M'), dropForever], [], undefined],
   ]
@@ -994,15 +1007,10 @@ describe('an invalid request fails with its field', () => {
     [{ rules: [], now: eternityStart }, 'now', /\[-146136543-/],
     [{ rules: [], now: eternityEnd }, 'now', /\[146140482-/],
     [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /no value if/],
+    [{ rules: { _default: [] } }, 'rules._default', /Invalid value \[\[\]\].*at least one rule/],
+    [{ rules: {}, defaultRules: [] }, 'defaultRules', /Invalid value \[\[\]\].*at least one rule/],
     [{ rules: [], colour: 1 }, 'colour', /Unknown field/],
   ]
-  test('changes the default rules to an empty list, which no cluster accepts', () => {
-    for (const request of [{ rules: { _default: [] } }, { rules: {}, defaultRules: [] }])
-      assert.throws(() => finish(parsePreviewRequest(request, testNow)), {
-        code: 'invalidInput',
-        message: 'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
-      })
-  })
   for (const [request, field, message] of cases) {
     test(`${field}: ${message}`, () => {
       assert.throws(

@@ -5,7 +5,7 @@ import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
 import { decideUnplaced, type Outcome, type PreviewInput, placeOutcome } from './decide-outcome.ts'
 import { Effects, effectsOf } from './effects.ts'
 import { foresee, type PreviewStep, simulateSteps, stepTimes } from './future-steps.ts'
-import { formatLaterLosses } from './losses.ts'
+import { closerSteps, firstStep, formatLaterLosses, type LossesAt, type StepLists } from './later-losses.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import { SimulatedSteps } from './simulated-steps.ts'
@@ -34,6 +34,8 @@ export interface PreviewResult {
   readonly buckets: Buckets | undefined
   readonly tiers: readonly TierSummary[]
   readonly steps: readonly PreviewStep[] | undefined
+  /** When losses begin. Empty without a horizon. */
+  readonly stepLists: StepLists
   readonly warnings: readonly PreviewWarning[]
 }
 
@@ -113,6 +115,15 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
       question.buckets === undefined ? undefined : yield* bucketsOf(outcome, concerned, question.buckets),
     tiers,
     steps,
+    stepLists:
+      steps === undefined
+        ? []
+        : yield* closerSteps(
+            outcome,
+            { concerned, assumesSpace: question.assumesSpace ?? false },
+            { now, losses: totalEffects, tiers },
+            steps,
+          ),
     warnings: yield* warningsOf(outcome, concerned, question, tiers),
   }
 }
@@ -191,7 +202,7 @@ const formatOptional = (interval: Interval | undefined): string | null =>
 
 /** Returns the summary as JSON. `withTiers` adds totals by tier. */
 export function formatSummary(
-  { outcome, datasources, effects, totalEffects, buckets, tiers, steps }: PreviewResult,
+  { outcome, datasources, effects, totalEffects, buckets, tiers, steps, stepLists }: PreviewResult,
   withTiers: boolean,
 ): AnsweredSummary {
   const names = outcome.cluster.tiers.map(({ name }) => name)
@@ -209,7 +220,7 @@ export function formatSummary(
       ? {
           used: sumOf([...used.values()]),
           tiers: formatTiers(tiers, (tier) => ({
-            doesNotFitFrom: firstMisfit(outcome.now, tiers, steps, tier),
+            doesNotFitFrom: firstMisfit({ now: outcome.now, losses: totalEffects, tiers }, stepLists, tier),
           })),
         }
       : {}),
@@ -221,7 +232,7 @@ export function formatSummary(
             datasources: byDatasource(step.datasources, (summary) => formatDatasource(summary, names)),
             ...(withTiers ? { tiers: formatTiers(step.tiers, () => ({})) } : {}),
           })),
-          laterLosses: formatLaterLosses(totalEffects, steps),
+          laterLosses: formatLaterLosses(totalEffects, steps, stepLists),
         }),
   }
 }
@@ -255,16 +266,11 @@ function formatDatasource(
   }
 }
 
-/** Returns the first time at which replicas do not fit in a tier, given by index; null if they always fit. */
-function firstMisfit(
-  now: number,
-  tiers: readonly TierSummary[],
-  steps: readonly PreviewStep[] | undefined,
-  tier: number,
-): string | null {
-  const moments = [{ now, tiers }, ...(steps ?? [])]
-  const found = moments.find((moment) => moment.tiers[tier]!.doesNotFit.copies > 0)
-  return found === undefined ? null : formatInstant(found.now)
+/** Returns the first time at which replicas do not fit in a tier, given by index; null if they fit at every step. */
+function firstMisfit(first: LossesAt, lists: StepLists, tier: number): string | null {
+  const isFull = ({ tiers }: LossesAt): boolean => tiers[tier]!.doesNotFit.copies > 0
+  if (isFull(first)) return formatInstant(first.now)
+  return lists.at(-1)?.some(isFull) ? formatInstant(firstStep(lists, isFull)!.now) : null
 }
 
 /** Returns tiers by name, with `more` about each of them. */

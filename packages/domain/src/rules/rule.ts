@@ -1,4 +1,3 @@
-import { invalidInput } from '../failure/index.ts'
 import { jsonListOfTexts } from '../json/index.ts'
 import { finish } from '../steps/index.ts'
 import { formatInterval, formatPeriod, type Interval, type Period } from '../time/index.ts'
@@ -122,12 +121,11 @@ function formatField(name: string, value: unknown): unknown {
 /** Name of the cluster's default rules among the rules of datasources. */
 export const defaultRulesName = '_default'
 
-/** Throws invalidInput if new default rules are empty: without a rule, segments would be neither loaded nor dropped. */
-export function assertNotEmptyDefaults(dataSource: string, rules: readonly unknown[]): void {
-  if (dataSource !== defaultRulesName || rules.length > 0) return
-  throw invalidInput(
-    `The cluster default rules [${defaultRulesName}] cannot be empty: expected a list of at least one rule`,
-  )
+/**
+ * Throws invalidInput for `field` if new default rules are empty: without a rule, segments would be neither loaded nor dropped.
+ */
+export function assertNotEmptyDefaults(rules: readonly unknown[], field: string): void {
+  if (rules.length === 0) throw refuse(field, rules, `a list of at least one rule for [${defaultRulesName}]`)
 }
 
 /** Returns all rules for a datasource: its own, the cluster's default rules, and the built-in last rule. */

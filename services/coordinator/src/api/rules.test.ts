@@ -155,7 +155,13 @@ describe('rules', () => {
     ],
     ['the datasource name [.]', '%2e', dropAll, 400, /\[\.\] for \[dataSource\]/],
     ['the datasource name [..]', '%2e%2e', dropAll, 400, /\[\.\.\] for \[dataSource\]/],
-    ['an empty list of cluster default rules', '_default', [], 400, /\[_default\] cannot be empty/],
+    [
+      'an empty list of cluster default rules',
+      '_default',
+      [],
+      400,
+      /^Invalid value \[\[\]\] for \[rules\]: expected a list of at least one rule for \[_default\]$/,
+    ],
     [
       'a path as the datasource name',
       'a%2f..%2fb',

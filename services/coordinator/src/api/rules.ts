@@ -83,7 +83,7 @@ export function createRuleLists(
     list: readonly Rule[],
     { audit, caller, request, signal, query }: RulesRequest,
   ): Promise<void> {
-    assertNotEmptyDefaults(dataSource, list)
+    if (dataSource === defaultRulesName) assertNotEmptyDefaults(list, 'rules')
     const { overridePolicy: overridesPolicy } = query
     const audited = await guard({ dataSource, list, audit, caller, overridesPolicy, signal })
     const checkVersion = versionCheck(request, `The rules of [${dataSource}]`)

@@ -2,6 +2,7 @@ import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
 import {
+  type DecidedRequest,
   decideRequest,
   formatDecided,
   formatSummary,
@@ -17,7 +18,7 @@ import {
   warningsOfStored,
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
-import type { LimitedEffects } from '@svc/domain/rules-policy'
+import { type LimitedEffects, policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
 import { formatInstant } from '@svc/domain/time'
 import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
@@ -79,6 +80,7 @@ export function createPreviews(
   const { clock, database } = state.context
   const { table } = segments
   const slices = createSlices()
+  const policy = state.context.settings.get('svc.coordinator.rules.policy')
 
   const { loadingState, liveState } = createStateReader(state, knowledge)
 
@@ -108,7 +110,12 @@ export function createPreviews(
         })
         const { withTiers, result } = decided
         const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
-        return yield* formatInPieces(yield* formatDecided(decided, page, more))
+        const answer = yield* formatDecided(decided, page, more)
+        const forbidden = isOfCluster ? warningsOfPolicy(policy, request, decided) : []
+        return yield* formatInPieces({
+          ...answer,
+          warnings: [...forbidden, ...(answer.warnings as readonly PreviewWarning[])],
+        })
       }, signal)
     },
     summaryOf: async (dataSource, list, signal) => {
@@ -171,6 +178,22 @@ function* summaryOfChange(
   const cluster = yield* liveCluster(state, state.table.datasourceNames.keys())
   const decided = yield* decideRequest(requestOf(dataSource, list), cluster, readsEverything)
   return formatSummary(decided.result, true) as unknown as LimitedEffects
+}
+
+/** Returns a warning if the policy of the cluster forbids the change of rules in a request. */
+function warningsOfPolicy(
+  policy: RulesPolicy | undefined,
+  { rules, defaultRules }: PreviewRequest,
+  { result, withTiers }: DecidedRequest,
+): readonly { readonly type: string; readonly message: string }[] {
+  // One list for all datasources is a question, not a change that someone can make.
+  if (policy === undefined || Array.isArray(rules)) return []
+  const lists = new Map(rules as ReadonlyMap<string, readonly Rule[]>)
+  if (defaultRules !== undefined) lists.set(defaultRulesName, defaultRules)
+  const violations = policyViolations(policy, lists, formatSummary(result, withTiers))
+  if (violations.length === 0) return []
+  const message = `The policy of the cluster forbids this change. ${violations.join('. ')}`
+  return [{ type: 'forbiddenByPolicy', message }]
 }
 
 const readsEverything = { canRead: () => true, canReadTiers: true }

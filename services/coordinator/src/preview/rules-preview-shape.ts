@@ -92,7 +92,9 @@ const tier = {
 const doesNotFitFrom = z
   .string()
   .nullable()
-  .describe('Earliest time, up to the horizon, at which some replicas do not fit; null if all replicas fit')
+  .describe(
+    'First time, up to the horizon, at which some replicas do not fit, exact to the hour; null if all replicas fit',
+  )
 const bytesShape = z.array(z.int())
 const bucketsShape = z
   .object({
@@ -167,7 +169,7 @@ const loadTimeShape = z
       'Estimate of how long it takes to load all replicas, based on load rates measured in this cluster',
   })
 const laterLossShape = z.object({
-  from: z.string().describe('Earliest step at which more segments or replicas are affected than at `now`'),
+  from: z.string().describe('When more segments or replicas are affected than at `now`, exact to the hour'),
   segments: z.int().describe('Largest number of affected segments at one time'),
   copies: z.int().optional().describe('Number of their missing replicas'),
   bytes: z.int(),
