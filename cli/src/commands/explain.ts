@@ -50,7 +50,7 @@ Example:
       else process.stdout.write(`${formatExplanation(explained)}\n`)
     })
   addInterval(explain, 'interval', {
-    description: 'Explain why used segments that overlap an interval are not loaded',
+    description: 'Explain why segments that overlap an interval are not loaded',
     explained: async (client, dataSource, interval) => {
       const { formatIntervalExplanation, readIntervalExplanation } = await import('../inspection/index.ts')
       const answer = await readIntervalExplanation(client, dataSource, interval)

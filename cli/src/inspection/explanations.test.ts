@@ -101,11 +101,18 @@ describe('the explanation of an interval', () => {
         segments: 2,
         summary: '2 used segments: 1 loaded, 1 missing',
         notLoaded: [{ segment: id, state: 'missing', summary: 'The segment is not available for queries' }],
+        unused: [
+          {
+            code: 'dropRule',
+            segments: 3,
+            example: { segment: 'S', text: 'The segment is unused: because' },
+          },
+        ],
       },
     })
     assert.equal(
       formatIntervalExplanation(await readIntervalExplanation(client, 'wiki', '2026-01-01/P4D')),
-      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  The segment is not available for queries.`,
+      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  The segment is not available for queries.\n\ndropRule  3 unused segments, for example S\n  The segment is unused: because.`,
     )
   })
 })

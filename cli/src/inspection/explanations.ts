@@ -18,6 +18,11 @@ export interface AnsweredInterval {
     readonly state: string
     readonly summary: string
   }[]
+  readonly unused: readonly {
+    readonly code: string
+    readonly segments: number
+    readonly example: { readonly segment: string; readonly text: string }
+  }[]
 }
 
 /** Returns the explanation of a segment. Finds its datasource by its ID unless one is given. */
@@ -199,7 +204,12 @@ export function formatIntervalExplanation({
   interval,
   summary,
   notLoaded,
+  unused,
 }: AnsweredInterval): string {
   const lines = notLoaded.map((one) => `${one.segment}\n  ${one.summary}.`)
-  return [`${dataSource} ${interval}\n${summary}.`, ...lines].join('\n\n')
+  const unusedLines = unused.map(
+    ({ code, segments, example }) =>
+      `${code}  ${countOf(segments, 'unused segment')}, for example ${example.segment}\n  ${example.text}.`,
+  )
+  return [`${dataSource} ${interval}\n${summary}.`, ...lines, ...unusedLines].join('\n\n')
 }
