@@ -91,7 +91,7 @@ function intervalPath(dataSource: string, interval: string): string {
 }
 
 const assumedSpeed =
-  'Expected times assume 10 MB/s for each task, because no compaction task succeeded in the last 12 hours.'
+  'Expected times assume 2 s for each task plus processing at 10 MB/s, because no compaction task succeeded in the last 12 hours.'
 
 /** Formats the explanation of compaction for a terminal. */
 export function formatCompactionExplanation({
