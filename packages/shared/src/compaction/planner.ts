@@ -220,7 +220,7 @@ async function findInSegments(
 
 /** Returns a function that returns the intervals of a datasource that other tasks work on. */
 function lockedIntervals(
-  past: readonly CompactionOfTask[],
+  past: readonly PastCompaction[],
   taskLocks: Awaited<ReturnType<typeof loadTaskLocks>>,
 ): (config: CompactionConfig) => LockedInterval[] {
   const unfinished = Map.groupBy(
@@ -241,12 +241,8 @@ function lockedIntervals(
   }
 }
 
-interface CompactionOfTask extends PastCompaction {
-  readonly taskId: string
-}
-
 /** Converts a task for scheduling. Returns an empty list if the task has no valid interval. */
-function readPast(task: CompactTaskRecord): CompactionOfTask[] {
+function readPast(task: CompactTaskRecord): PastCompaction[] {
   const interval = task.interval === null ? undefined : unlessFailed(() => parseInterval(task.interval!))
   if (interval === undefined) return []
   const origin = (typeof task.origin === 'object' ? (task.origin ?? {}) : {}) as Record<string, unknown>

@@ -35,7 +35,7 @@ const explanations = createExplanations({
   rules,
   reportedServers: { awaited: () => awaited },
   clusterState: {
-    lastShortages: () => ({ shortages, unplaced: [] }),
+    lastShortages: () => shortages,
     current: async () => ({
       known: true,
       settled: false,
@@ -175,7 +175,7 @@ describe('the explanation of a segment', () => {
 
   it('names decommissioning servers in the explanations of their tier and the cluster, and leaves out clones', async () => {
     for (const name of ['h1', 'h2', 'h3']) report(name, [])
-    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'h1' } }
+    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'gone' } }
     await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, audit, 0)
     const { sentences } = await explanations.ofTier('hot', operator)
     assert.equal(sentences[0], 'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 200 B used')
@@ -183,6 +183,8 @@ describe('the explanation of a segment', () => {
       JSON.stringify(await explanations.ofCluster(operator)),
       /Server \[h2\] is decommissioning; 0 B of segments are left on it/,
     )
+    const ofClone = (await explanations.ofServer('h3', operator)).sentences
+    assert.match(ofClone.join(), /It is a clone of \[gone\], which is unavailable/)
     await database.query(sql`DELETE FROM dynamic_configs`)
   })
 

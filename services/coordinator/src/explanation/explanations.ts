@@ -114,7 +114,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     ofCluster: (caller) => explainWork(state, caller),
     ofServer: (name, caller) => explainServer(state, name, caller),
     ofTier: async (tier, caller) => {
-      const { shortages } = state.clusterState.lastShortages()
+      const shortages = state.clusterState.lastShortages()
       const parts = serverPartsOf(await loadCoordinatorConfig(context.database))
       const members = (await workOf(state, caller, parts)).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
@@ -206,11 +206,10 @@ async function explainWork(state: ExplainedState, caller: Caller): Promise<Clust
     loadCoordinatorConfig(context.database),
     clusterState.current(),
   ])
-  const { shortages } = clusterState.lastShortages()
   return explainCluster({
     ...current,
     isPaused: config.pauseCoordination,
-    shortages: shortageSentences(shortages),
+    shortages: shortageSentences(clusterState.lastShortages()),
     servers: await workOf(state, caller, serverPartsOf(config)),
   })
 }
@@ -255,13 +254,14 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()
+  const source = parts.clones.get(name)
   return {
     sentences: explainServerWork({
       ...work,
       servedSegments: found.served.count(),
       lastReportAgeMs: nowMs - found.lastReportAtMs,
       oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
-      cloneOf: parts.clones.get(name),
+      cloneOf: source === undefined ? undefined : { source, isAvailable: servers.get(source) !== undefined },
       maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
     }),
   }
