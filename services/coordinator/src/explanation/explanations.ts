@@ -42,6 +42,7 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
+import { keepFor } from '../answers/index.ts'
 import { type ClusterStateTracker, haveSameRules, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
@@ -175,24 +176,25 @@ const maxForecastAgeMs = 1000
 
 /** Returns a function that forecasts the next run. Explanations in quick succession share a forecast. */
 function createForecasts(): (cluster: ExplainedCluster) => Promise<RunForecast> {
-  let last: { readonly cluster: ExplainedCluster; readonly key: string; readonly atMs: number } | undefined
-  let forecast: Promise<RunForecast> | undefined
+  const forecast = keepFor(
+    maxForecastAgeMs,
+    ({ cluster }: ForecastState) => finishInSlices(forecastRun(cluster)),
+    (one, other) => one.key === other.key && haveSameRules(one.cluster.rules, other.cluster.rules),
+  )
   return (cluster) => {
     const { servers, table, limits, awaited } = cluster
     const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-    const key = JSON.stringify([servers, changes, table.servedChanges, limits, awaited])
-    const nowMs = performance.now()
-    const isCurrent =
-      last !== undefined &&
-      last.key === key &&
-      nowMs - last.atMs < maxForecastAgeMs &&
-      haveSameRules(last.cluster.rules, cluster.rules)
-    if (forecast === undefined || !isCurrent) {
-      last = { cluster, key, atMs: nowMs }
-      forecast = finishInSlices(forecastRun(cluster))
-    }
-    return forecast
+    return forecast({
+      cluster,
+      key: JSON.stringify([servers, changes, table.servedChanges, limits, awaited]),
+    })
   }
+}
+
+/** What a forecast depends on. The key is created with the forecast, because the table changes later. */
+interface ForecastState {
+  readonly cluster: ExplainedCluster
+  readonly key: string
 }
 
 const datasourceOf = (
