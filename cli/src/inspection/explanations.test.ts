@@ -152,7 +152,10 @@ describe('the explanation of compaction', () => {
     const expected = `2026-01-01/2026-01-03  NEXT  2 segments, 2.0 kB
   because of NEXT. Expected to be compacted by 2026-02-01T00:00:20.000Z.`
     assert.equal(formatCompactionExplanation({ ...explained, speed: 'measured' }), expected)
-    assert.match(formatCompactionExplanation(explained), /compacted by .+\nExpected times assume 2 s for each task plus processing at 10 MB\/s/)
+    assert.match(
+      formatCompactionExplanation(explained),
+      /compacted by .+\nExpected times assume 2 s for each task plus processing at 10 MB\/s/,
+    )
   })
 
   it('says that compaction is not configured, or that there is nothing to compact', () => {
