@@ -140,6 +140,8 @@ test('the server joins without a restart once its password is corrected', async 
   )
   const { status, stdout } = await runSvc('status', '--home', cluster.home.root)
   assert.equal(status, 0, stdout)
+  const explained = await runSvc('explain', 'server', misconfigured, '--home', cluster.home.root)
+  assert.match(explained.stdout, /is a historical in tier .* serves [1-9]/, explained.stderr)
 })
 
 const instances = cluster.plan.services.map(({ instance }) => instance)

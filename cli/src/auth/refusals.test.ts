@@ -45,7 +45,11 @@ describe('a refused handshake', () => {
     ['CERT_REVOKED', /The authority \[CN=old authority\] has revoked/],
     ['WRONG_HOST', /valid for \[DNS:broker\], but the client connected from \[10\.0\.0\.1\]/],
     ['SELF_SIGNED_CERT_IN_CHAIN', /does not contain the authority \[CN=old authority\]/],
-    ['UNSPECIFIED', /rejected the certificate \(code \[UNSPECIFIED\]\)/],
+    [
+      'UNSPECIFIED',
+      /\(code \[UNSPECIFIED\]\).* the authority \[CN=old authority\] may not issue certificates/,
+    ],
+    ['INVALID_PURPOSE', /rejected the certificate \(code \[INVALID_PURPOSE\]\)/],
   ] as const)
     it(`is explained for ${code}`, () => {
       const shown = code === 'NO_CERTIFICATE' ? null : certificate

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
+import { type ConnectionOptions, connect, existingHome, withConnection } from '../options/index.ts'
 import { printJson } from '../output/index.ts'
 
 interface ExplainOptions extends ConnectionOptions {
@@ -14,16 +14,21 @@ export function addExplain(program: Command): void {
     .description('Explain what the cluster is doing, and why segments are where they are')
   addSentences(
     explain.command('cluster').description('Summarize what the cluster is doing and what is holding it up'),
-    () => '/cluster/explain',
+    async () => '/cluster/explain',
   )
-  for (const thing of ['server', 'tier'])
-    addSentences(
-      explain
-        .command(thing)
-        .description(`Explain the state of a ${thing}, what it is doing, and what is holding it up`)
-        .argument('<name>', `Name of the ${thing}`),
-      (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
-    )
+  const descriptionOf = (thing: string): string =>
+    `Explain the state of a ${thing}, what it is doing, and what is holding it up`
+  addSentences(
+    explain
+      .command('server')
+      .description(descriptionOf('server'))
+      .argument('<name>', 'Host and port of the server, or its name in the home, such as historical-1'),
+    async (name, options) => `/servers/${encodeURIComponent(await serverNamed(name, options))}/explain`,
+  )
+  addSentences(
+    explain.command('tier').description(descriptionOf('tier')).argument('<name>', 'Name of the tier'),
+    async (name) => `/tiers/${encodeURIComponent(name)}/explain`,
+  )
   withConnection(
     explain
       .command('segment')
@@ -50,7 +55,7 @@ Example:
       else process.stdout.write(`${formatExplanation(explained)}\n`)
     })
   addInterval(explain, 'interval', {
-    description: 'Explain why used segments that overlap an interval are not loaded',
+    description: 'Explain why segments that overlap an interval are not loaded',
     explained: async (client, dataSource, interval) => {
       const { formatIntervalExplanation, readIntervalExplanation } = await import('../inspection/index.ts')
       const answer = await readIntervalExplanation(client, dataSource, interval)
@@ -70,7 +75,10 @@ Example:
 }
 
 /** Adds the action of a command that prints the sentences of an endpoint. */
-function addSentences(command: Command, pathOf: (name: string) => string): void {
+function addSentences(
+  command: Command,
+  pathOf: (name: string, options: ConnectionOptions) => Promise<string>,
+): void {
   withConnection(command)
     .option('--json', 'Print JSON')
     .action(async (...given: unknown[]) => {
@@ -78,10 +86,17 @@ function addSentences(command: Command, pathOf: (name: string) => string): void 
       const options = command.opts<ExplainOptions>()
       const client = await connect(options)
       const { readSentences } = await import('../inspection/index.ts')
-      const explained = await readSentences(client, pathOf(name))
+      const explained = await readSentences(client, await pathOf(name, options))
       if (options.json) printJson(explained)
       else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
     })
+}
+
+/** Only the home knows names such as historical-1; the cluster knows servers by host and port. */
+async function serverNamed(name: string, { home, url }: ConnectionOptions): Promise<string> {
+  if (url !== undefined) return name
+  const { addressOfInstance } = await import('../home/index.ts')
+  return addressOfInstance(existingHome(home), name) ?? name
 }
 
 /** Adds a command that explains an interval of a datasource. */

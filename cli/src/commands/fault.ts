@@ -140,11 +140,12 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
 /** Only the home knows instance names; the cluster knows servers, including virtual ones, by host and port. */
 async function nameOf(options: FaultOptions, target: string): Promise<string> {
   if (options.url !== undefined) return target
-  const { processesOf } = await import('../home/index.ts')
-  const services = processesOf(existingHome(options.home)).filter(({ url }) => url.startsWith('http'))
+  const { addressOfInstance, processesOf } = await import('../home/index.ts')
+  const home = existingHome(options.home)
   // The first instance has the name of its role: among several of that role, the name means this one.
-  const instance = services.find((service) => service.instance === target)
-  if (instance) return new URL(instance.url).host
+  const address = addressOfInstance(home, target)
+  if (address !== undefined) return address
+  const services = processesOf(home).filter(({ url }) => url.startsWith('http'))
   const isKnown =
     services.length === 0 || services.some(({ role, url }) => role === target || new URL(url).host === target)
   if (isKnown) return target

@@ -8,6 +8,7 @@ import {
   shortInterval,
   type Table,
 } from '../terminal/index.ts'
+import { mergeAdjacent } from './adjacent-intervals.ts'
 
 /** A change as returned by the history endpoint. */
 export interface CompactionChange {
@@ -48,29 +49,14 @@ export function candidatesTable({ candidates }: DescribedPlan): Table {
 
 /** The skipped intervals and the reasons. Adjacent intervals that are skipped for the same reason share a row. */
 export function skippedTable({ skipped }: DescribedPlan): Table {
-  const runs: { first: DescribedPlan['skipped'][number]; start: string; end: string; intervals: number }[] =
-    []
-  for (const one of skipped) {
-    const [start, end] = one.interval.split('/') as [string, string]
-    const last = runs.at(-1)
-    const isSame =
-      last?.first.dataSource === one.dataSource &&
-      last.first.code === one.code &&
-      last.first.reason === one.reason
-    if (last && isSame && (last.end === start || last.start === end)) {
-      if (last.end === start) last.end = end
-      else last.start = start
-      last.intervals += 1
-    } else runs.push({ first: one, start, end, intervals: 1 })
-  }
+  const merged = mergeAdjacent(
+    skipped,
+    (one, other) =>
+      one.dataSource === other.dataSource && one.code === other.code && one.reason === other.reason,
+  )
   return {
     header: ['datasource', 'interval', 'code', 'reason'],
-    rows: runs.map(({ first, start, end, intervals }) => [
-      first.dataSource,
-      shortInterval(`${start}/${end}`) + (intervals === 1 ? '' : ` (${countOf(intervals, 'interval')})`),
-      first.code,
-      first.reason,
-    ]),
+    rows: merged.map(({ first, text }) => [first.dataSource, text, first.code, first.reason]),
   }
 }
 

@@ -225,7 +225,8 @@ describe('a schedule', () => {
   })
   const at = '2026-02-01T00:00:10.000Z'
   const endsAt = '2026-02-01T00:01:10.000Z'
-  const interval = '2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z'
+  const day = (number: number) => `2026-01-0${number}T00:00:00.000Z/2026-01-0${number + 1}T00:00:00.000Z`
+  const interval = day(1)
   const task = { dataSource: 'flights', interval, bytes: 1000, slots: 1, endsAt }
   const current: AnsweredVariant = {
     name: 'current',
@@ -248,7 +249,12 @@ describe('a schedule', () => {
       { dataSource: 'b', fields: [], isConfiguredBefore: true, isConfiguredAfter: false },
       { dataSource: 'c', fields: [], isConfiguredBefore: false, isConfiguredAfter: true },
     ],
-    differences: [{ dataSource: 'flights', interval, before: 'COMPACTED', after: 'TOO_FEW_SLOTS' }],
+    differences: [
+      { dataSource: 'flights', interval, before: 'COMPACTED', after: 'TOO_FEW_SLOTS' },
+      { dataSource: 'flights', interval: day(2), before: 'COMPACTED', after: 'TOO_FEW_SLOTS' },
+      { dataSource: 'flights', interval: day(3), before: 'COMPACTED', after: 'LOCKED' },
+      { dataSource: 'flights', interval: day(5), before: 'COMPACTED', after: 'LOCKED' },
+    ],
     omittedDifferences: 7,
   }
   const schedule: AnsweredSchedule = {
@@ -280,7 +286,9 @@ describe('a schedule', () => {
       '- [a] differs in taskPriority.',
       '- [b] is configured in current, but not in supervisors.',
       '- [c] is configured in supervisors, but not in current.',
-      '- flights 2026-01-01/2026-01-02: TOO_FEW_SLOTS instead of COMPACTED',
+      '- flights 2026-01-01/2026-01-03 (2 intervals): TOO_FEW_SLOTS instead of COMPACTED',
+      '- flights 2026-01-03/2026-01-04: LOCKED instead of COMPACTED',
+      '- flights 2026-01-05/2026-01-06: LOCKED instead of COMPACTED',
       '- and 7 more intervals',
     ])
     assert.deepEqual(differenceLines(current, current), [])

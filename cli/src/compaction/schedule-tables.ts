@@ -1,6 +1,7 @@
 import type { ConfigDifference } from '@svc/domain/compaction'
 import { countOf, formatBytes, formatDuration } from '@svc/domain/text'
 import { shortInterval, type Table } from '../terminal/index.ts'
+import { mergeAdjacent } from './adjacent-intervals.ts'
 
 interface AnsweredTotals {
   readonly tasks: number
@@ -92,10 +93,11 @@ export function differenceLines({ name, ...variant }: AnsweredVariant, first: An
       const [only, other] = isConfiguredBefore ? [first.name, name] : [name, first.name]
       return `- [${dataSource}] is configured in ${only}, but not in ${other}.`
     }),
-    ...differences.map(
-      ({ dataSource, interval, before, after }) =>
-        `- ${dataSource} ${shortInterval(interval)}: ${after} instead of ${before}`,
-    ),
+    ...mergeAdjacent(
+      differences,
+      (one, other) =>
+        one.dataSource === other.dataSource && one.before === other.before && one.after === other.after,
+    ).map(({ first, text }) => `- ${first.dataSource} ${text}: ${first.after} instead of ${first.before}`),
   ]
   if (omittedDifferences > 0) lines.push(`- and ${countOf(omittedDifferences, 'more interval')}`)
   return lines

@@ -77,7 +77,6 @@ const storeWithKey: StoreContent = {
 
 const cases: readonly Case[] = [
   { code: 'login-not-required', change: { 'druid.auth.authenticatorChain': undefined } },
-  { code: 'login-not-required', change: { 'druid.auth.authenticatorChain': 'stored' } },
   {
     code: 'anonymous-allowed',
     change: {
@@ -217,6 +216,23 @@ const cases: readonly Case[] = [
   { code: 'properties-shown', change: { 'druid.server.hiddenProperties': '["druid.s3.secretKey"]' } },
   { code: 'javascript-enabled', change: { 'druid.javascript.enabled': 'true' } },
   { code: 'options-open', change: { 'druid.auth.allowUnauthenticatedHttpOptions': 'true' } },
+  { code: 'value-invalid', change: { 'druid.auth.authenticatorChain': 'stored' } },
+  { code: 'value-invalid', change: { 'druid.auth.authenticator.ldap.skipOnFailure': 'ture' } },
+  { code: 'value-invalid', change: { 'druid.server.https.reloadSslContextSeconds': 'PT60S' } },
+  { code: 'value-invalid', change: { 'druid.escalator.type': 'Basic' } },
+  { code: 'value-spaces', change: { 'druid.auth.authorizer.roles.initialAdminRole': 'admin\t' } },
+  {
+    code: 'key-password-wrong',
+    stores: { 'server.jks': { kind: 'closed', reason: 'keyPassword' } },
+  },
+  {
+    code: 'administrator-group-filtered',
+    change: {
+      'druid.auth.authorizer.roles.initialAdminGroupMapping': 'cn=admins,ou=groups,dc=example,dc=com',
+      'druid.auth.authorizer.roles.roleProvider.groupFilters': '["*,ou=teams,dc=example,dc=com"]',
+    },
+  },
+  { code: 'byte-order-mark', change: { '\uFEFFdruid.extensions.directory': 'extensions' } },
   { code: 'property-misspelled', change: { 'druid.auth.authenticator.stored.skipOnFailures': 'true' } },
 ]
 
@@ -283,6 +299,39 @@ test('a group pattern that matches nothing has a different effect from one that 
 })
 
 describe('the checks', () => {
+  const codesOf = (change: Change) => findingsOf({ change }).map(({ code }) => code)
+
+  it('accept servers that log in as the administrator, if the password is right', () => {
+    const asAdmin = {
+      'druid.escalator.internalClientUsername': 'admin',
+      'druid.escalator.internalClientPassword': 'admin-9',
+    }
+    assert.deepEqual(codesOf(asAdmin), [])
+    assert.deepEqual(codesOf({ ...noDirectory, ...asAdmin }), [])
+    assert.deepEqual(codesOf({ ...asAdmin, 'druid.escalator.internalClientPassword': 'internal-9' }), [
+      'escalator-password-wrong',
+    ])
+  })
+
+  it('compare names with the spaces around them', () => {
+    assert.deepEqual(codesOf({ 'druid.auth.authenticator.ldap.authorizerName': 'roles ' }), [
+      'authorizer-unknown',
+      'value-spaces',
+    ])
+  })
+
+  it('accept what Druid accepts', () => {
+    for (const value of ['true ', 'True ', '1'])
+      assert.deepEqual(codesOf({ 'druid.auth.authenticator.stored.skipOnFailure': value }), [])
+    const filters = '["*,ou=groups,dc=example,dc=com"] '
+    const change = {
+      'druid.auth.authorizer.roles.initialAdminGroupMapping': 'cn=admins,ou=groups,dc=example,dc=com',
+      'druid.auth.authorizer.roles.roleProvider.groupFilters': filters,
+      'druid.auth.authenticator.ldap.credentialsValidator.baseDn': 'dc=example,dc=com ',
+    }
+    assert.deepEqual(codesOf(change), [])
+  })
+
   it('find nothing in a configuration without problems', () => {
     assert.deepEqual(
       findingsOf({ directory: { kind: 'searched', findsAnyone: true, found: ['druid_system'] } }),

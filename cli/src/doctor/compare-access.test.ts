@@ -114,6 +114,14 @@ describe('the difference between two configurations', () => {
     assert.deepEqual(summaryOf(changes), ['the servers, as druid_system: allowed -> refused'])
   })
 
+  it('shows that a space after the name of an authorizer takes all permissions away', () => {
+    const authorizer = 'druid.auth.authenticator.metadata.authorizerName=metadata'
+    const [change] = compareWith({ [authorizer]: `${authorizer} ` }).filter(({ subject }) =>
+      subject.startsWith('admin of metadata'),
+    )
+    assert.deepEqual([change?.before, change?.after], ['allowed', 'forbidden'])
+  })
+
   it('shows that a path is open to everyone, and only this path', () => {
     const changes = compareWith({
       '# Escalator': 'druid.auth.unsecuredPaths=["/druid/coordinator/v1/rules"]',

@@ -52,9 +52,9 @@ export interface Configuration {
 /** Returns whether a property contains a password. Druid's table of properties uses these endings. */
 export const isSecretName = (name: string): boolean => /(password|secret|secretkey|token)$/i.test(name)
 
-/** Returns the text of a property; undefined if it is not set or not known. */
+/** Returns the text of a property, with outer spaces, as Druid reads it; undefined if it is not set or not known. */
 export const textOf = ({ properties }: Server, name: string): string | undefined =>
-  properties.get(name)?.value?.trim()
+  properties.get(name)?.value
 
 /** Returns the password of a property; undefined if it is not set or not known. */
 export const secretOf = ({ properties }: Server, name: string): Secret | undefined =>
@@ -63,13 +63,30 @@ export const secretOf = ({ properties }: Server, name: string): Secret | undefin
 /** Returns whether a flag is true; `fallback` if it is not set. */
 export const flagOf = (server: Server, name: string, fallback: boolean): boolean => {
   const text = textOf(server, name)
-  return text === undefined ? fallback : text.toLowerCase() === 'true'
+  return text === undefined ? fallback : /^(true|-?0*[1-9]\d*)$/i.test(text.trim())
 }
 
-/** Returns a JSON list of strings, or a list separated by commas; undefined if it is not set or not a list. */
+/**
+ * Returns whether spaces around a value change its meaning. They do in names, types, and paths. Druid ignores them around
+ * lists, flags, and numbers, and directories ignore them.
+ */
+export const hasOuterSpaces = ({ name, value }: Property): boolean =>
+  value !== undefined &&
+  value !== value.trim() &&
+  /^druid\.(auth\.|escalator\.|(client|server)\.https\.|host$)/.test(name) &&
+  /(name|user|role|type|path|alias|mapping|protocol|host)$/i.test(name) &&
+  !/\.credentialsValidator\.(?!type$)/.test(name)
+
+/** Returns a JSON list of strings; undefined if it is not set or not a list. */
 export function listOf(server: Server, name: string): readonly string[] | undefined {
   const text = textOf(server, name)
-  if (text === undefined) return undefined
+  return text === undefined ? undefined : parseList(text)
+}
+
+/** Returns whether a text is a JSON list of strings. */
+export const isListText = (text: string): boolean => parseList(text) !== undefined
+
+function parseList(text: string): readonly string[] | undefined {
   try {
     const list: unknown = JSON.parse(text)
     return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : undefined

@@ -9,7 +9,7 @@ import type { Access } from '@svc/shared/http'
 import { compileNamePattern } from '@svc/shared/security'
 import { listOf, type Server, secretOf, textOf } from './configuration.ts'
 import { type KnownUsers, roleDirectoryOf } from './known-users.ts'
-import { acceptsEveryone, chainOf } from './logins.ts'
+import { acceptsEveryone, chainOf, initialPasswordOf } from './logins.ts'
 import type { ServerRole } from './servers-of-roles.ts'
 import { groupFiltersOf, type Subject, storesUser } from './subjects.ts'
 
@@ -101,10 +101,8 @@ function verdictOf(server: Server, subject: Subject, authenticator: string): Log
   const known: LoginVerdict = { kind: 'known', identity: subject.user, groups: subject.groups }
   const isDirectory = chainOf(server).find(({ name }) => name === authenticator)?.users === 'directory'
   if (subject.kind === 'servers') {
-    const initial = secretOf(
-      server,
-      `druid.auth.authenticator.${authenticator}.initialInternalClientPassword`,
-    )
+    const prefix = `druid.auth.authenticator.${authenticator}`
+    const initial = secretOf(server, initialPasswordOf({ prefix }, subject.user))
     const used = secretOf(server, 'druid.escalator.internalClientPassword')
     if (textOf(server, 'druid.escalator.type') !== 'basic') return { kind: 'unknown' }
     return isDirectory || !initial || !used || initial.isEqual(used) ? known : { kind: 'wrong' }

@@ -92,6 +92,25 @@ describe('a store', () => {
       })
 })
 
+describe('a key store', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+
+  for (const type of ['jks', 'pkcs12'] as const)
+    it(`in the format ${type} whose key has another password leads to a finding about that property`, async () => {
+      const file = 'conf/tls/server.jks'
+      const stores = { ...metadataStore.stores, [file]: { ...metadataStore.stores[file]!, type } }
+      const options = surroundings.prepare({ ...metadataStore, stores })
+      const common = path.join(options.folder, '_common/common.runtime.properties')
+      const line = readFileSync(common, 'utf8').split('\n').length
+      appendFileSync(common, 'druid.server.https.keyManagerPassword=kM-manager-66\n')
+      const { findings } = await examine(options)
+      assert.deepEqual(
+        findings.map((finding) => ({ code: finding.code, line: finding.line })),
+        [{ code: 'key-password-wrong', line }],
+      )
+    })
+})
+
 describe('a running server', () => {
   const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
 
@@ -214,6 +233,17 @@ describe('a configuration folder', () => {
           problem: `[druid.escalator.type] is also set on line ${line} of the same file`,
         },
       ],
+    )
+  })
+
+  it('with a byte order mark leads to a finding about the first property', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(options.folder, '_common/common.runtime.properties')
+    writeFileSync(file, `\uFEFFdruid.extensions.directory=extensions\n${readFileSync(file, 'utf8')}`)
+    const { findings } = await examine(options)
+    assert.deepEqual(
+      findings.map(({ code, line }) => ({ code, line })),
+      [{ code: 'byte-order-mark', line: 1 }],
     )
   })
 

@@ -17,6 +17,10 @@ export interface Authenticator {
 /** The only internal user that Druid creates, with `initialInternalClientPassword`. */
 export const createdInternalUser = 'druid_system'
 
+/** Returns the property of an authenticator with the password of the administrator or of the internal user. */
+export const initialPasswordOf = ({ prefix }: Pick<Authenticator, 'prefix'>, user: string): string =>
+  `${prefix}.${user === 'admin' ? 'initialAdminPassword' : 'initialInternalClientPassword'}`
+
 export const chainProperty = 'druid.auth.authenticatorChain'
 export const authorizersProperty = 'druid.auth.authorizers'
 

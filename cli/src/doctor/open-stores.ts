@@ -46,10 +46,13 @@ async function openStore(
   if (password === undefined && isJks(bytes)) return undefined
   try {
     const entries = await readStoreEntries(bytes, password?.reveal() ?? '', keyPassword?.reveal() ?? '')
-    return contentOf(entries)
+    // In a PKCS12 store, keys have the password of the store.
+    const isKeyOpen = isJks(bytes) || keyPassword === undefined || isSamePassword(password, keyPassword)
+    return isKeyOpen ? contentOf(entries) : { kind: 'closed', reason: 'keyPassword' }
   } catch (error) {
-    const isPassword = /password|MAC|recover key/i.test((error as Error).message)
-    return { kind: 'closed', reason: isPassword ? 'password' : 'format' }
+    const { message } = error as Error
+    if (/recover key/i.test(message)) return { kind: 'closed', reason: 'keyPassword' }
+    return { kind: 'closed', reason: /password|MAC/i.test(message) ? 'password' : 'format' }
   }
 }
 

@@ -98,7 +98,7 @@ function systemOptions(folder: string, file: string): PropertyLine[] {
   return lines.flatMap((text, index) =>
     argumentsIn(text).flatMap((argument) => {
       const [, name, value = ''] = /^-D([^=]+)=(.*)$/.exec(argument) ?? []
-      return name === undefined ? [] : [{ name, value: value.trim(), line: index + 1 }]
+      return name === undefined ? [] : [{ name, value, line: index + 1 }]
     }),
   )
 }

@@ -40,7 +40,7 @@ export interface ServedChain {
 /** What a store contains, or why it cannot be opened. */
 export type StoreContent =
   | { readonly kind: 'missing'; readonly file: string }
-  | { readonly kind: 'closed'; readonly reason: 'password' | 'format' }
+  | { readonly kind: 'closed'; readonly reason: 'password' | 'keyPassword' | 'format' }
   | {
       readonly kind: 'open'
       readonly keys: readonly StoredKey[]

@@ -1,7 +1,7 @@
 import { parseDistinguishedName } from '@svc/domain/access'
 import { listOf, type Server, textOf } from './configuration.ts'
 import { type KnownUsers, roleDirectoryOf } from './known-users.ts'
-import { chainOf, createdInternalUser } from './logins.ts'
+import { chainOf, createdInternalUser, initialPasswordOf } from './logins.ts'
 
 /** Someone who sends requests: a user with the right password, the servers, or a caller without a login. */
 export interface Subject {
@@ -65,8 +65,8 @@ export function subjectsOf(server: Server, known: KnownUsers): Subject[] {
 export function storesUser(server: Server, authenticator: string, user: string, known: KnownUsers): boolean {
   const prefix = `druid.auth.authenticator.${authenticator}`
   const internalUser = textOf(server, 'druid.escalator.internalClientUsername') ?? createdInternalUser
-  if (user === internalUser) return server.properties.has(`${prefix}.initialInternalClientPassword`)
-  if (user === 'admin') return server.properties.has(`${prefix}.initialAdminPassword`)
+  if (user === internalUser || user === 'admin')
+    return server.properties.has(initialPasswordOf({ prefix }, user))
   return (known.logins[authenticator] ?? []).includes(user)
 }
 

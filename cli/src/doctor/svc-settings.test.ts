@@ -18,7 +18,7 @@ import {
 } from '../cluster/index.ts'
 import { ensureSecret, homeLayout, openHome } from '../home/index.ts'
 import { startSurroundings, type TestConfiguration, testConfigurations } from '../testing/index.ts'
-import { examine, svcSettings } from './index.ts'
+import { examine, readLocationMap, svcSettings } from './index.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-up-'))
 const surroundings = await startSurroundings(scratch)
@@ -163,6 +163,30 @@ describe('a cluster with the security of a Druid configuration', () => {
         assert.equal((await directory.verify('alice', 'alice-password')).kind, 'known')
       assert(!ports.includes(8083))
     })
+
+  it('names the properties whose values have spaces around them', () => {
+    const place = { file: 'common', line: 1, secret: undefined, problem: undefined }
+    const written = {
+      'druid.auth.authenticator.stored.authorizerName': 'roles ',
+      'druid.auth.authenticator.stored.skipOnFailure': 'True ',
+    }
+    const properties = new Map(
+      Object.entries(written).map(([name, value]) => [name, { ...place, name, value }] as const),
+    )
+    const configuration = {
+      commonFile: 'common',
+      servers: [{ name: 'broker', file: 'common', properties }],
+      repetitions: [],
+    }
+    const { notices, set } = svcSettings({ configuration, locations: readLocationMap([], '.'), findings: [] })
+    assert.deepEqual(notices, [
+      'svc ignores the spaces around the values of these properties, but in Druid they are part of the values: [druid.auth.authenticator.stored.authorizerName]',
+    ])
+    assert.deepEqual(set, [
+      'svc.auth.authenticator.stored.authorizerName=roles',
+      'svc.auth.authenticator.stored.skipOnFailure=true',
+    ])
+  })
 
   it('names the properties that svc does not have', async () => {
     const { notices } = await plan(testConfigurations().find(({ name }) => name === 'kubernetes')!)

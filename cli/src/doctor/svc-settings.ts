@@ -1,5 +1,12 @@
 import { definitionOf } from '@svc/shared/config'
-import { type Configuration, isSecretName, listOf, type Property, type Server } from './configuration.ts'
+import {
+  type Configuration,
+  hasOuterSpaces,
+  isSecretName,
+  listOf,
+  type Property,
+  type Server,
+} from './configuration.ts'
 import type { Examination } from './examine.ts'
 import type { LocationMap } from './location-map.ts'
 import { directoryAddress, requiresBasicLogin } from './logins.ts'
@@ -29,6 +36,7 @@ const isTlsStore = (name: string): boolean =>
 const storeCodes: ReadonlySet<string> = new Set([
   'store-missing',
   'store-password-wrong',
+  'key-password-wrong',
   'store-format-unknown',
   'stores-swapped',
   'key-missing',
@@ -107,7 +115,7 @@ function settingOf(server: Server, property: Property, locations: LocationMap): 
   if (value === undefined) return undefined
   const text = value.trim()
   if (/Path$/.test(name)) return locations.fileOf(text)
-  if (/StoreType$/.test(name)) return text.toLowerCase()
+  if (/StoreType$/.test(name) || /^(true|false)$/i.test(text)) return text.toLowerCase()
   if (/credentialsValidator\.url$/.test(name)) return mappedUrl(text, locations)
   if (name === 'druid.extensions.loadList')
     return JSON.stringify((listOf(server, name) ?? []).flatMap((extension) => extensions[extension] ?? []))
@@ -132,6 +140,7 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
   )
   const unknown = properties.filter(({ name, problem }) => isSecurity(name) && problem !== undefined)
   const ignored = properties.filter(isIgnored)
+  const spaced = properties.filter(hasOuterSpaces)
   const list = (found: readonly Property[]) => [...new Set(found.map(({ name }) => name))].join(', ')
   const hasStores = properties.some(({ name }) => isTlsStore(name))
   return [
@@ -140,6 +149,11 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
       : []),
     ...(ignored.length > 0
       ? [`Druid ignores the values of these properties, and so does svc: [${list(ignored)}]`]
+      : []),
+    ...(spaced.length > 0
+      ? [
+          `svc ignores the spaces around the values of these properties, but in Druid they are part of the values: [${list(spaced)}]`,
+        ]
       : []),
     ...(unknown.length > 0
       ? [`The values of these properties are not available on this machine: [${list(unknown)}]`]

@@ -57,6 +57,12 @@ export function processesOf(home: HomeLayout): RunningProcess[] {
   return [...(readRunFile(home)?.processes ?? []), ...added]
 }
 
+/** Returns the host and port of the server with an instance name such as historical-1; undefined if the home has none. */
+export function addressOfInstance(home: HomeLayout, instance: string): string | undefined {
+  const found = processesOf(home).find((one) => one.instance === instance && one.url.startsWith('http'))
+  return found && new URL(found.url).host
+}
+
 const isAlive = ({ supervisor, member }: AddedProcess): boolean =>
   isRunning(supervisor) || (member?.process !== undefined && isRunning(member.process))
 

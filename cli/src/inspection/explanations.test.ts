@@ -101,11 +101,18 @@ describe('the explanation of an interval', () => {
         segments: 2,
         summary: '2 used segments: 1 loaded, 1 missing',
         notLoaded: [{ segment: id, state: 'missing', summary: 'The segment is not available for queries' }],
+        unused: [
+          {
+            code: 'dropRule',
+            segments: 3,
+            example: { segment: 'S', text: 'The segment is unused: because' },
+          },
+        ],
       },
     })
     assert.equal(
       formatIntervalExplanation(await readIntervalExplanation(client, 'wiki', '2026-01-01/P4D')),
-      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  The segment is not available for queries.`,
+      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  The segment is not available for queries.\n\ndropRule  3 unused segments, for example S\n  The segment is unused: because.`,
     )
   })
 })
@@ -145,7 +152,10 @@ describe('the explanation of compaction', () => {
     const expected = `2026-01-01/2026-01-03  NEXT  2 segments, 2.0 kB
   because of NEXT. Expected to be compacted by 2026-02-01T00:00:20.000Z.`
     assert.equal(formatCompactionExplanation({ ...explained, speed: 'measured' }), expected)
-    assert.match(formatCompactionExplanation(explained), /compacted by .+\nExpected times assume 10 MB\/s/)
+    assert.match(
+      formatCompactionExplanation(explained),
+      /compacted by .+\nExpected times assume 2 s for each task plus processing at 10 MB\/s/,
+    )
   })
 
   it('says that compaction is not configured, or that there is nothing to compact', () => {

@@ -18,6 +18,11 @@ export interface AnsweredInterval {
     readonly state: string
     readonly summary: string
   }[]
+  readonly unused: readonly {
+    readonly code: string
+    readonly segments: number
+    readonly example: { readonly segment: string; readonly text: string }
+  }[]
 }
 
 /** Returns the explanation of a segment. Finds its datasource by its ID unless one is given. */
@@ -86,7 +91,7 @@ function intervalPath(dataSource: string, interval: string): string {
 }
 
 const assumedSpeed =
-  'Expected times assume 10 MB/s for each task, because no compaction task succeeded in the last 12 hours.'
+  'Expected times assume 2 s for each task plus processing at 10 MB/s, because no compaction task succeeded in the last 12 hours.'
 
 /** Formats the explanation of compaction for a terminal. */
 export function formatCompactionExplanation({
@@ -199,7 +204,12 @@ export function formatIntervalExplanation({
   interval,
   summary,
   notLoaded,
+  unused,
 }: AnsweredInterval): string {
   const lines = notLoaded.map((one) => `${one.segment}\n  ${one.summary}.`)
-  return [`${dataSource} ${interval}\n${summary}.`, ...lines].join('\n\n')
+  const unusedLines = unused.map(
+    ({ code, segments, example }) =>
+      `${code}  ${countOf(segments, 'unused segment')}, for example ${example.segment}\n  ${example.text}.`,
+  )
+  return [`${dataSource} ${interval}\n${summary}.`, ...lines, ...unusedLines].join('\n\n')
 }

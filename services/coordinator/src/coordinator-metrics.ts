@@ -5,6 +5,7 @@ import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { registerDutyMetrics } from '@svc/shared/duties'
 import { type Metrics, type MetricValue, maxNamedValues, otherValues } from '@svc/shared/metrics'
+import { keepFor } from './answers/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
 
@@ -90,34 +91,21 @@ function* copiesOf(
 }
 
 /** Returns a function that takes a snapshot at most every few seconds, and names the largest datasources and tiers. */
-function sharedPicture(metrics: Metrics, view: ClusterView): () => Promise<LoadPicture> {
-  let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
-  return () => {
-    if (latest && performance.now() < latest.goodUntilMs) return latest.picture
-    // Share the snapshot with everyone who needs it while it is being taken, however long that takes.
-    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
-    latest = taking
-    taking.picture = taking.picture.then((taken) => {
-      metrics.nameLargest('datasource', taken.usedSegments)
-      metrics.nameLargest(
-        'tier',
-        countBy(taken.servers, ({ tier }) => tier),
-      )
-      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
-      for (const { tier } of taken.servers) {
-        for (const action of ['load', 'drop'])
-          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
-      }
-      return taken
-    })
-    taking.picture
-      .catch(() => undefined)
-      .then(() => {
-        taking.goodUntilMs = performance.now() + pictureAgeMs
-      })
-    return taking.picture
-  }
-}
+const sharedPicture = (metrics: Metrics, view: ClusterView): (() => Promise<LoadPicture>) =>
+  keepFor(pictureAgeMs, async () => {
+    const taken = await takePicture(view)
+    metrics.nameLargest('datasource', taken.usedSegments)
+    metrics.nameLargest(
+      'tier',
+      countBy(taken.servers, ({ tier }) => tier),
+    )
+    // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
+    for (const { tier } of taken.servers) {
+      for (const action of ['load', 'drop'])
+        metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
+    }
+    return taken
+  })
 
 /** Returns listeners that count loaded, moved, and dropped replicas and failed requests. */
 export function countCopyChanges(

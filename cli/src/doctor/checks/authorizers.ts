@@ -1,4 +1,4 @@
-import { isGroupPattern, parseDistinguishedName } from '@svc/domain/access'
+import { compileGroupPattern, isGroupPattern, parseDistinguishedName } from '@svc/domain/access'
 import { nearNames } from '@svc/domain/validation'
 import { listOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, Hit } from '../findings.ts'
@@ -74,6 +74,28 @@ export const authorizerChecks: readonly Check[] = [
       }),
   },
   { code: 'group-pattern-invalid', severity: 'error', find: invalidPatterns },
+  {
+    code: 'administrator-group-filtered',
+    severity: 'error',
+    find: (server) =>
+      usedAuthorizers(server).flatMap((name) => {
+        const filters = `${prefixOf(name)}.roleProvider.groupFilters`
+        const mapping = `${prefixOf(name)}.initialAdminGroupMapping`
+        const [patterns, group] = [listOf(server, filters) ?? [], textOf(server, mapping)]
+        // Whether a pattern and a filter have groups in common depends on the directory.
+        if (group === undefined || group.includes('*') || !patterns.some(isDruidPattern)) return []
+        if (patterns.some((pattern) => !isDruidPattern(pattern) || compileGroupPattern(pattern)(group)))
+          return []
+        return [
+          {
+            at: placeOf(server, filters),
+            problem: `[${filters}] does not match [${group}], the group in [${mapping}]`,
+            effect: 'Servers ignore the group, so its members are not administrators.',
+            fix: `Add [${group}] to [${filters}].`,
+          },
+        ]
+      }),
+  },
   { code: 'administrator-missing', severity: 'error', find: withoutAdministrator },
 ]
 

@@ -7,6 +7,7 @@ import {
   chainOf,
   chainProperty,
   definedNames,
+  initialPasswordOf,
   reachableBasics,
   requiresBasicLogin,
 } from '../logins.ts'
@@ -17,9 +18,9 @@ export const chainChecks: readonly Check[] = [
     code: 'login-not-required',
     severity: 'error',
     find: (server) =>
-      chainOf(server).length > 0 || server.properties.get(chainProperty)?.problem
-        ? []
-        : [withoutChain(server)],
+      listOf(server, chainProperty)?.length === 0 || !server.properties.has(chainProperty)
+        ? [withoutChain(server)]
+        : [],
   },
   {
     code: 'anonymous-allowed',
@@ -97,7 +98,7 @@ function withoutChain(server: Server): Hit {
   return {
     at: placeOf(server, server.properties.has(chainProperty) ? chainProperty : property),
     problem: server.properties.has(chainProperty)
-      ? `[${chainProperty}] is not a JSON list with at least one name`
+      ? `[${chainProperty}] contains no authenticator`
       : configured === undefined
         ? `[${chainProperty}] is not set`
         : `The authenticator [${configured}] is configured, but [${chainProperty}] is not set`,
@@ -151,17 +152,17 @@ function hiddenInternalUser(server: Server): Hit[] {
   const escalator = secretOf(server, 'druid.escalator.internalClientPassword')
   if (textOf(server, 'druid.escalator.type') !== 'basic' || escalator === undefined) return []
   const storing = reachableBasics(server).filter(({ users }) => users === 'stored')
-  const passwordOf = ({ prefix }: Authenticator) =>
-    secretOf(server, `${prefix}.initialInternalClientPassword`)
+  const user = textOf(server, 'druid.escalator.internalClientUsername') ?? ''
+  const passwordOf = (one: Authenticator) => secretOf(server, initialPasswordOf(one, user))
   const [first, ...later] = storing.filter((one) => passwordOf(one) !== undefined)
   const meant = later.find((one) => passwordOf(one)?.isEqual(escalator))
   if (first === undefined || meant === undefined || passwordOf(first)?.isEqual(escalator)) return []
   return [
     {
       at: placeOf(server, chainProperty),
-      problem: `The escalator has the internal password of [${meant.name}], but [${first.name}] comes earlier in the chain and has a different internal password`,
-      effect: `[${first.name}] knows the internal user and rejects the password, so [${meant.name}] is never tried: servers cannot call each other.`,
-      fix: `Move [${meant.name}] before [${first.name}] in [${chainProperty}], or give both internal users the same password.`,
+      problem: `The escalator has the password of [${user}] at [${meant.name}], but [${first.name}] comes earlier in the chain and has a different password for this user`,
+      effect: `[${first.name}] knows the user and rejects the password, so [${meant.name}] is never tried: servers cannot call each other.`,
+      fix: `Move [${meant.name}] before [${first.name}] in [${chainProperty}], or give the user the same password at both.`,
     },
   ]
 }

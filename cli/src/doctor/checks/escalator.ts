@@ -5,6 +5,7 @@ import {
   chainOf,
   chainProperty,
   createdInternalUser,
+  initialPasswordOf,
   reachableBasics,
   requiresBasicLogin,
 } from '../logins.ts'
@@ -60,6 +61,8 @@ export const escalatorChecks: readonly Check[] = [
       const reached = reachableBasics(server)
       const isStored = reached.length > 0 && reached.every(({ users }) => users === 'stored')
       if (!hasBasicEscalator(server) || !isStored || user === undefined || user === createdInternalUser)
+        return []
+      if (user === 'admin' && reached.some((one) => server.properties.has(initialPasswordOf(one, user))))
         return []
       return [
         {
@@ -124,14 +127,17 @@ const typicalOf = (
   return servers.toSorted((a, b) => countOf(b) - countOf(a))[0]
 }
 
-/** The first authenticator that stores users creates the internal user, and decides about its logins. */
+/** The first authenticator that creates the user of the escalator decides about the logins of that user. */
 function wrongPassword(server: Server, input: CheckInput): Hit[] {
   // A server with a password of its own has that finding already.
   if (differences(server, input).length > 0) return []
   const escalator = secretOf(server, passwordProperty)
+  const user = textOf(server, userProperty) ?? createdInternalUser
+  // Other users are created through the API, with passwords that are not in the configuration.
+  if (user !== createdInternalUser && user !== 'admin') return []
   const storing = reachableBasics(server).filter(({ users }) => users === 'stored')
-  const initial = storing.flatMap(({ prefix }) => {
-    const property = `${prefix}.initialInternalClientPassword`
+  const initial = storing.flatMap((one) => {
+    const property = initialPasswordOf(one, user)
     const secret = secretOf(server, property)
     return secret === undefined ? [] : [{ property, secret }]
   })
@@ -144,7 +150,7 @@ function wrongPassword(server: Server, input: CheckInput): Hit[] {
       at: placeOf(server, passwordProperty),
       problem: `[${passwordProperty}] differs from the password in [${first.property}]`,
       effect: cannotCall,
-      fix: 'Use the same password in both properties. If you changed the password of the internal user through the API, change the initial password as well, because a new metadata store starts with the initial password.',
+      fix: `Use the same password in both properties. If you changed the password of [${user}] through the API, change the initial password as well, because a new metadata store starts with the initial password.`,
     },
   ]
 }

@@ -11,6 +11,7 @@ import { nameChecks } from './names.ts'
 import { passwordChecks } from './passwords.ts'
 import { runningServerChecks } from './running-servers.ts'
 import { storeChecks } from './stores.ts'
+import { valueChecks } from './values.ts'
 
 /** All checks of a configuration, one table for each topic. */
 export const allChecks: readonly Check[] = [
@@ -27,4 +28,5 @@ export const allChecks: readonly Check[] = [
   ...runningServerChecks,
   ...exposureChecks,
   ...nameChecks,
+  ...valueChecks,
 ]

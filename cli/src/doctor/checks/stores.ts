@@ -78,10 +78,21 @@ export const storeChecks: readonly Check[] = [
       ? {
           end: `${use.kind}StorePassword`,
           problem: `The password in [${use.owner}.${use.kind}StorePassword] does not open the ${purposeOf(use)} [${use.path}]`,
-          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store. If the key in the store has a different password, set [${use.owner}.keyManagerPassword] to that password.`,
+          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store.`,
         }
       : undefined,
   ),
+  ofStore('key-password-wrong', 'error', (use, content, server) => {
+    if (content?.kind !== 'closed' || content.reason !== 'keyPassword') return undefined
+    const end = server.properties.has(`${use.owner}.keyManagerPassword`)
+      ? 'keyManagerPassword'
+      : 'keyStorePassword'
+    return {
+      end,
+      problem: `The password in [${use.owner}.${end}] does not open the private key in the key store [${use.path}]`,
+      fix: `Set [${use.owner}.keyManagerPassword] to the password of the key. Without the property, the password of the store is used.`,
+    }
+  }),
   ofStore('store-format-unknown', 'error', (use, content) =>
     content?.kind === 'closed' && content.reason === 'format'
       ? {

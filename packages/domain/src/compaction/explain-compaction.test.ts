@@ -47,6 +47,7 @@ function explained(segments: readonly CompactionSegment[], given: Given = {}): E
 const days = ['2026-01-01/P1D', '2026-01-02/P1D', '2026-01-03/P1D']
 const daily = days.map((day) => testSegment(day))
 const past = (interval: string, ended: PastCompaction['ended']): PastCompaction => ({
+  taskId: 'compact_1',
   dataSource: 'wiki',
   interval: parseInterval(interval),
   ended,
@@ -67,7 +68,7 @@ describe('the summary of compaction', () => {
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.deepEqual(summary({ cluster, locks, past: failed }), [
       '2 intervals (200 B) await compaction; running tasks use 0 of 1 task slot',
-      'Compaction of 1 interval failed or changed nothing, and will be retried later',
+      'Compaction of 1 interval failed or changed nothing, and will be retried later, for example after task [compact_1]',
       'Compaction is waiting for locks on 1 interval, for example in [wiki]: task [index_1] holds a lock on [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
     ])
     const own = locks.map((lock) => ({ ...lock, taskId: 'auto_compact_1', isCompaction: true }))
@@ -180,7 +181,7 @@ describe('the explanation of compaction', () => {
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.equal(
       textOf({ past: failed }, 2),
-      'not compacted yet. 1 task failed or changed nothing; the next task starts at 2026-02-01T00:00:59.000Z or later',
+      'not compacted yet. 1 task failed or changed nothing, the last of them [compact_1], which failed; the next task starts at 2026-02-01T00:00:59.000Z or later',
     )
     assert.equal(
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),

@@ -63,6 +63,7 @@ const intervalOf = (index: number): Interval => ({
 })
 
 const pastOf = (interval: Interval, agoMs: number): PastCompaction => ({
+  taskId: 'compact_1',
   dataSource: 'wiki',
   interval,
   ended: { succeeded: false, at: now - agoMs },

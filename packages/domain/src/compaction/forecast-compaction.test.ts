@@ -56,6 +56,7 @@ const dayOf = (index: number): Interval => {
 }
 
 const past = (interval: Interval, more: Partial<PastCompaction>): PastCompaction => ({
+  taskId: 'compact_1',
   dataSource: 'wiki',
   interval,
   ended: undefined,

@@ -140,6 +140,8 @@ const runningTask = (
   { dataSource, compactionInterval }: CompactionCandidate,
   slots: number,
 ): PastCompaction => ({
+  // Nothing shows tasks that are only simulated.
+  taskId: '',
   dataSource,
   interval: compactionInterval,
   ended: undefined,

@@ -27,6 +27,7 @@ const candidatesOf = (intervals: readonly string[], config: object = {}): readon
   }).candidates
 
 const past = (interval: string, ended?: PastCompaction['ended'], more = {}): PastCompaction => ({
+  taskId: 'compact_1',
   dataSource: 'wiki',
   interval: parseInterval(interval),
   ended,

@@ -4,6 +4,7 @@ import { grantSlots } from './slots.ts'
 
 /** A compaction task that was submitted earlier. Times are epoch milliseconds. */
 export interface PastCompaction {
+  readonly taskId: string
   readonly dataSource: string
   readonly interval: Interval
   /** Undefined while the task is running. */
@@ -26,6 +27,8 @@ export interface CompactionSubmission {
 export interface PostponedCompaction {
   readonly candidate: CompactionCandidate
   readonly failures: number
+  /** The last of the tasks that failed or changed nothing. */
+  readonly last: Pick<PastCompaction, 'taskId'> & { readonly succeeded: boolean }
   readonly until: number
 }
 
@@ -105,15 +108,16 @@ export function findPostponements({
   return (candidate) => {
     const earlier = pastOf.get(keyOf(candidate, candidate.compactionInterval))
     if (earlier === undefined) return undefined
-    const { failures, lastAt } = consecutiveFailures(earlier, fingerprintsOf(candidate))
-    return failures === 0 ? undefined : { candidate, failures, until: lastAt + delayAfterFailures(failures) }
+    const { failures, last } = consecutiveFailures(earlier, fingerprintsOf(candidate))
+    if (failures === 0 || last === undefined) return undefined
+    return { candidate, failures, last, until: last.at + delayAfterFailures(failures) }
   }
 }
 
 function consecutiveFailures(
   earlier: readonly PastCompaction[],
   fingerprints: { readonly config: string; readonly segments: string },
-): { failures: number; lastAt: number } {
+) {
   const newestFirst = earlier
     .flatMap(({ ended, ...task }) => (ended === undefined ? [] : [{ ...task, ...ended }]))
     .sort((a, b) => b.at - a.at)
@@ -124,5 +128,5 @@ function consecutiveFailures(
       (task.succeeded && task.segmentsFingerprint !== fingerprints.segments),
   )
   const failures = end < 0 ? newestFirst.length : end
-  return { failures, lastAt: newestFirst[0]?.at ?? Number.NEGATIVE_INFINITY }
+  return { failures, last: newestFirst[0] }
 }

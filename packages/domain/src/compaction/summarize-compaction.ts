@@ -22,7 +22,7 @@ export function summarizeCompaction(
   const locked = plan.skipped.filter((skipped) => skipped.code === 'INTERVAL_LOCKED' && seen(skipped))
   const compacting = plan.skipped.filter((skipped) => skipped.code === 'BEING_COMPACTED' && seen(skipped))
   const withoutSlots = awaiting.filter(({ demand }) => demand.floor > plan.slots).length
-  const postponed = schedule.postponed.filter(({ candidate }) => seen(candidate)).length
+  const postponed = schedule.postponed.filter(({ candidate }) => seen(candidate))
   const bytes = awaiting.reduce((sum, { figures }) => sum + figures.bytes, 0)
   const sentences: string[] = []
   if (compacting.length > 0)
@@ -35,9 +35,9 @@ export function summarizeCompaction(
     )
   if (withoutSlots > 0)
     sentences.push(`Compaction has too few task slots to compact ${countOf(withoutSlots, 'interval')}`)
-  if (postponed > 0)
+  if (postponed.length > 0)
     sentences.push(
-      `Compaction of ${countOf(postponed, 'interval')} failed or changed nothing, and will be retried later`,
+      `Compaction of ${countOf(postponed.length, 'interval')} failed or changed nothing, and will be retried later, for example after task [${postponed[0]!.last.taskId}]`,
     )
   const [first] = locked
   if (first !== undefined)

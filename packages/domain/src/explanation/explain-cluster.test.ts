@@ -173,8 +173,13 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   ],
   [
     'a clone',
-    facts(work('h', 'hot'), { cloneOf: 'h2' }),
+    facts(work('h', 'hot'), { cloneOf: { source: 'h2', isAvailable: true } }),
     [first, 'It is a clone of [h2] and loads only the segments of its source'],
+  ],
+  [
+    'a clone without its source',
+    facts(work('h', 'hot'), { cloneOf: { source: 'h2', isAvailable: false } }),
+    [first, 'It is a clone of [h2], which is unavailable, so it neither loads nor drops segments'],
   ],
   [
     'full',

@@ -85,8 +85,8 @@ export interface ServerFacts extends ServerWork {
   /** Milliseconds since its last report, and since its oldest unanswered load was requested. */
   readonly lastReportAgeMs: number
   readonly oldestLoadAgeMs: number | undefined
-  /** The server whose segments it copies. */
-  readonly cloneOf: string | undefined
+  /** The server whose segments it copies, and whether that server is available. */
+  readonly cloneOf: { readonly source: string; readonly isAvailable: boolean } | undefined
   readonly maxLoadsPerServer: number
 }
 
@@ -98,7 +98,11 @@ export function explainServerWork(facts: ServerFacts): string[] {
     `Server [${server.name}] is a ${type} in tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report arrived ${formatDuration(lastReportAgeMs)} ago`,
     ...(cloneOf === undefined
       ? []
-      : [`It is a clone of [${cloneOf}] and loads only the segments of its source`]),
+      : [
+          cloneOf.isAvailable
+            ? `It is a clone of [${cloneOf.source}] and loads only the segments of its source`
+            : `It is a clone of [${cloneOf.source}], which is unavailable, so it neither loads nor drops segments`,
+        ]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
     ...(queuedDrops > 0 ? [`It is dropping ${countOf(queuedDrops, 'segment')}`] : []),
     ...failureSentences([facts]),

@@ -503,24 +503,28 @@ const doneText = (doneAt: number | undefined): string =>
 function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
   const { servers, table, nextRun } = cluster
   const isLoading = ({ number }: LoadingServer) => (table.copies.flags(row, number) & copyFlag.loading) !== 0
-  return servers
-    .filter(isLoading)
-    .slice(0, maxNamed)
-    .map((server) => {
-      const { before, bytesBefore } = queuedLoads(table, row, server.number)
-      const rate = rateIn(cluster, server)
-      const doneAt =
-        rate === undefined
-          ? undefined
-          : Math.round(nextRun.at - nextRun.inMs + timeOf(rate, before + 1, bytesBefore + table.sizeOf[row]!))
-      const place = before + 1
-      return {
-        code: 'loaded',
-        text: `Server [${server.name}] loads the segment, as number [${place}] of [${server.queuedLoads}] in its load queue${doneText(doneAt)}`,
-        place,
-        ...(doneAt === undefined ? {} : { at: doneAt, doneAt }),
-      }
-    })
+  const loading = servers.filter(isLoading).slice(0, maxNamed)
+  if (loading.length === 0) return []
+  const queues = queuedLoads(
+    table,
+    row,
+    loading.map(({ number }) => number),
+  )
+  return loading.map((server) => {
+    const { before, bytesBefore } = queues.get(server.number)!
+    const rate = rateIn(cluster, server)
+    const doneAt =
+      rate === undefined
+        ? undefined
+        : Math.round(nextRun.at - nextRun.inMs + timeOf(rate, before + 1, bytesBefore + table.sizeOf[row]!))
+    const place = before + 1
+    return {
+      code: 'loaded',
+      text: `Server [${server.name}] loads the segment, as number [${place}] of [${server.queuedLoads}] in its load queue${doneText(doneAt)}`,
+      place,
+      ...(doneAt === undefined ? {} : { at: doneAt, doneAt }),
+    }
+  })
 }
 
 /** The measured rate of a server, or the mean of its tier. */

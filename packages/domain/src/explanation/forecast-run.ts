@@ -60,7 +60,7 @@ const slice = 4096
  */
 export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, RunForecast> {
   const { table, limits } = cluster
-  const forecast = new ForecastColumns()
+  const forecast = new ForecastColumns(table.rowLimit)
   const servers = plannedServers(cluster)
   const planner = new PlacementPlanner(table, servers, limits, (row, tier, reason, copies) =>
     forecast.addWait(row, tier, reason, copies),
@@ -112,14 +112,41 @@ function* segmentsToPlan(
   return { marks, preparedOf }
 }
 
-function append(all: CopyList, { rows, servers }: CopyList): void {
+/** Rows in any order, in which all entries of a row are adjacent. `firstOf` has the first index of each row, or -1. */
+interface RowColumn {
+  readonly rows: number[]
+  readonly firstOf: Int32Array
+}
+
+const emptyColumn = (rowLimit: number): RowColumn => ({
+  rows: [],
+  firstOf: new Int32Array(rowLimit).fill(-1),
+})
+
+function pushRow({ rows, firstOf }: RowColumn, row: number): void {
+  if (firstOf[row] === -1) firstOf[row] = rows.length
+  rows.push(row)
+}
+
+/** Returns the indexes of the entries of a row. */
+function entriesOf({ rows, firstOf }: RowColumn, row: number): number[] {
+  const indexes: number[] = []
+  for (let index = firstOf[row] ?? -1; index >= 0 && rows[index] === row; index += 1) indexes.push(index)
+  return indexes
+}
+
+interface CopyColumns extends RowColumn {
+  readonly servers: number[]
+}
+
+const noCopies = (rowLimit: number): CopyColumns => ({ ...emptyColumn(rowLimit), servers: [] })
+
+function append(all: CopyColumns, { rows, servers }: CopyList): void {
   for (const [index, row] of rows.entries()) {
-    all.rows.push(row)
+    pushRow(all, row)
     all.servers.push(servers[index]!)
   }
 }
-
-const noCopies = (): CopyList => ({ rows: [], servers: [] })
 
 /** The load queue of a server: the loads before the run, and those that the run adds. */
 interface ServerQueue {
@@ -131,18 +158,25 @@ interface ServerQueue {
 
 /** A forecast in columns, because a run may decide about a million segments. All entries of a segment are adjacent. */
 class ForecastColumns implements RunForecast {
-  readonly cancelledLoads = noCopies()
-  readonly drops = noCopies()
-  private readonly loads = { ...noCopies(), newBefore: [] as number[], newBytesBefore: [] as number[] }
-  private readonly waits = {
-    rows: [] as number[],
-    tiers: [] as string[],
-    reasons: [] as UnplacedReason[],
-    copies: [] as number[],
-    places: [] as number[],
-  }
+  readonly cancelledLoads: CopyColumns
+  readonly drops: CopyColumns
+  private readonly loads
+  private readonly waits
   private readonly queued = new Map<number, ServerQueue>()
   private readonly waiting = new Map<string, number>()
+
+  constructor(rowLimit: number) {
+    this.cancelledLoads = noCopies(rowLimit)
+    this.drops = noCopies(rowLimit)
+    this.loads = { ...noCopies(rowLimit), newBefore: [] as number[], newBytesBefore: [] as number[] }
+    this.waits = {
+      ...emptyColumn(rowLimit),
+      tiers: [] as string[],
+      reasons: [] as UnplacedReason[],
+      copies: [] as number[],
+      places: [] as number[],
+    }
+  }
 
   addServer({ number, tier, queuedLoads }: LoadingServer): void {
     this.queued.set(number, { tier, before: queuedLoads, loads: 0, bytes: 0 })
@@ -151,7 +185,7 @@ class ForecastColumns implements RunForecast {
   addLoads({ rows, servers }: CopyList, sizeBytes: number): void {
     for (const [index, row] of rows.entries()) {
       const queue = this.queued.get(servers[index]!)!
-      this.loads.rows.push(row)
+      pushRow(this.loads, row)
       this.loads.servers.push(servers[index]!)
       this.loads.newBefore.push(queue.loads)
       this.loads.newBytesBefore.push(queue.bytes)
@@ -163,7 +197,7 @@ class ForecastColumns implements RunForecast {
   addWait(row: number, tier: string, reason: UnplacedReason, copies: number): void {
     const before = this.waiting.get(tier) ?? 0
     this.waiting.set(tier, before + copies)
-    this.waits.rows.push(row)
+    pushRow(this.waits, row)
     this.waits.tiers.push(tier)
     this.waits.reasons.push(reason)
     this.waits.copies.push(copies)
@@ -173,7 +207,7 @@ class ForecastColumns implements RunForecast {
   of(row: number): SegmentForecast {
     const { loads, waits, cancelledLoads, drops } = this
     return {
-      loads: entriesOf(loads.rows, row).map((index) => {
+      loads: entriesOf(loads, row).map((index) => {
         const server = loads.servers[index]!
         const { tier, before } = this.queued.get(server)!
         const newLoadsBefore = loads.newBefore[index]!
@@ -185,9 +219,9 @@ class ForecastColumns implements RunForecast {
           newBytesBefore: loads.newBytesBefore[index]!,
         }
       }),
-      cancelledLoads: entriesOf(cancelledLoads.rows, row).map((index) => cancelledLoads.servers[index]!),
-      drops: entriesOf(drops.rows, row).map((index) => drops.servers[index]!),
-      waits: entriesOf(waits.rows, row).map((index) => {
+      cancelledLoads: entriesOf(cancelledLoads, row).map((index) => cancelledLoads.servers[index]!),
+      drops: entriesOf(drops, row).map((index) => drops.servers[index]!),
+      waits: entriesOf(waits, row).map((index) => {
         const tier = waits.tiers[index]!
         return {
           tier,
@@ -199,12 +233,4 @@ class ForecastColumns implements RunForecast {
       }),
     }
   }
-}
-
-/** Returns the adjacent indexes of a row. */
-function entriesOf(rows: readonly number[], row: number): number[] {
-  const first = rows.indexOf(row)
-  const indexes: number[] = []
-  for (let index = first; index >= 0 && rows[index] === row; index += 1) indexes.push(index)
-  return indexes
 }

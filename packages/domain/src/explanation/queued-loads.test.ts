@@ -22,9 +22,17 @@ test('only segments that are in the queue come before a segment', () => {
   ] as const) {
     const entry = table.changeRow(rowOf(partitionNum), 0, copyFlag.loading, 0)
     table.noteSent(entry, sentAt)
+    // Another server got all of them in one run.
+    table.noteSent(table.changeRow(rowOf(partitionNum), 1, copyFlag.loading, 0), 3000)
   }
-  assert.deepEqual(queuedLoads(table, rowOf(1), 0), { before: 0, bytesBefore: 0 })
-  assert.deepEqual(queuedLoads(table, rowOf(4), 0), { before: 1, bytesBefore: 10 })
-  assert.deepEqual(queuedLoads(table, rowOf(2), 0), { before: 2, bytesBefore: 10_010 })
-  assert.deepEqual(queuedLoads(table, rowOf(0), 0), { before: 3, bytesBefore: 10_110 })
+  const before = (partitionNum: number, server = 0) => {
+    const { before, bytesBefore } = queuedLoads(table, rowOf(partitionNum), [server, 1]).get(server)!
+    return { before, bytesBefore }
+  }
+  assert.deepEqual(before(1), { before: 0, bytesBefore: 0 })
+  assert.deepEqual(before(4), { before: 1, bytesBefore: 10 })
+  assert.deepEqual(before(2), { before: 2, bytesBefore: 10_010 })
+  assert.deepEqual(before(0), { before: 3, bytesBefore: 10_110 })
+  assert.deepEqual(before(4, 1), { before: 0, bytesBefore: 0 })
+  assert.deepEqual(before(1, 1), { before: 2, bytesBefore: 10_100 })
 })

@@ -1,5 +1,6 @@
 import {
   assemblePlan,
+  assertRunnableBy,
   type ClusterCompactionConfig,
   type CompactionConfig,
   type CompactionPlan,
@@ -11,7 +12,7 @@ import {
   searchDatasource,
 } from '@svc/domain/compaction'
 import { Failure } from '@svc/domain/failure'
-import { type Interval, parseInterval } from '@svc/domain/time'
+import { parseInterval } from '@svc/domain/time'
 import { totalWorkerCapacity } from '../discovery/index.ts'
 import {
   type CompactTaskRecord,
@@ -50,6 +51,8 @@ export interface PlanAssumptions {
 /** A plan to make. By default, it is for the datasources that the cluster currently compacts. */
 export interface PlanRequest extends PlanAssumptions {
   readonly driver?: CompactionDriver | undefined
+  /** Whose stored configurations to use. By default, those of `driver`. Without those that `driver` cannot run. */
+  readonly configsOf?: CompactionDriver | undefined
 }
 
 /** Plans compaction for the current state of the cluster. */
@@ -82,9 +85,10 @@ export function createCompactionPlanner(
 
   async function requestOf(
     present: ClusterCompactionConfig,
-    { driver = driverOf(present), cluster = present, configs, segments }: PlanRequest,
+    { driver = driverOf(present), cluster = present, configs, configsOf = driver, segments }: PlanRequest,
   ): Promise<ResolvedRequest> {
-    const list = configs ?? (await configsOf(database, driver))
+    const stored = configs ?? (await storedConfigs(database, configsOf))
+    const list = configsOf === driver ? stored : stored.filter((config) => isRunnableBy(config, cluster))
     // A preview must not evict findings that the next plan can reuse.
     return { driver, cluster, configs: list, segments, remembers: configs === undefined }
   }
@@ -139,11 +143,17 @@ interface ResolvedRequest {
 export const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
   useSupervisors ? 'supervisors' : 'duty'
 
-async function configsOf(database: Database, driver: CompactionDriver): Promise<CompactionConfig[]> {
+async function storedConfigs(database: Database, driver: CompactionDriver): Promise<CompactionConfig[]> {
   if (driver === 'duty') return await loadCompactionConfigs(database)
   const supervisors = await loadCompactionSupervisors(database)
   return supervisors.filter(({ suspended }) => !suspended).map(({ config }) => config)
 }
+
+const isRunnableBy = (config: CompactionConfig, cluster: ClusterCompactionConfig): boolean =>
+  unlessFailed(() => {
+    assertRunnableBy(config, cluster)
+    return true
+  }) ?? false
 
 /** What can be compacted, by datasource, and the compactions of the last hours. */
 interface Findings {
@@ -210,7 +220,7 @@ async function findInSegments(
 
 /** Returns a function that returns the intervals of a datasource that other tasks work on. */
 function lockedIntervals(
-  past: readonly CompactionOfTask[],
+  past: readonly PastCompaction[],
   taskLocks: Awaited<ReturnType<typeof loadTaskLocks>>,
 ): (config: CompactionConfig) => LockedInterval[] {
   const unfinished = Map.groupBy(
@@ -231,13 +241,9 @@ function lockedIntervals(
   }
 }
 
-interface CompactionOfTask extends PastCompaction {
-  readonly taskId: string
-}
-
 /** Converts a task for scheduling. Returns an empty list if the task has no valid interval. */
-function readPast(task: CompactTaskRecord): CompactionOfTask[] {
-  const interval = task.interval === null ? undefined : tryInterval(task.interval)
+function readPast(task: CompactTaskRecord): PastCompaction[] {
+  const interval = task.interval === null ? undefined : unlessFailed(() => parseInterval(task.interval!))
   if (interval === undefined) return []
   const origin = (typeof task.origin === 'object' ? (task.origin ?? {}) : {}) as Record<string, unknown>
   const isOver = task.state === 'SUCCESS' || task.state === 'FAILED'
@@ -259,9 +265,10 @@ function readPast(task: CompactTaskRecord): CompactionOfTask[] {
   ]
 }
 
-function tryInterval(text: string): Interval | undefined {
+/** Returns a result; undefined if a Failure is thrown. */
+function unlessFailed<Result>(of: () => Result): Result | undefined {
   try {
-    return parseInterval(text)
+    return of()
   } catch (error) {
     if (error instanceof Failure) return undefined
     throw error

@@ -5,6 +5,7 @@ import {
   cancelTask,
   claimTask,
   claimTaskWithNeeds,
+  countRunningOfType,
   finishAttempt,
   loadTask,
   loadTaskLocks,
@@ -397,5 +398,13 @@ describe('a limit on running tasks of a type', () => {
     await finishAttempt(database, running, 1, { state: 'SUCCESS', errorMessage: null })
     const waiting = ids[claims.findIndex(({ kind }) => kind === 'waiting')] as string
     assert.deepEqual(await claim(waiting), { kind: 'claimed', attempt: 1, preempted: [] })
+  })
+
+  it('counts only tasks whose claim has not expired', async () => {
+    for (const id of ['live', 'expired']) await saveTask(database, task(id, { type: 'compact' }))
+    await claimTask(database, 'live', worker, long)
+    await claimTask(database, 'expired', worker, 0)
+    assert.equal(await countRunningOfType(database, 'compact', 'next'), 1)
+    assert.equal(await countRunningOfType(database, 'compact', 'live'), 0)
   })
 })

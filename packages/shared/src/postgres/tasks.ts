@@ -101,11 +101,11 @@ export async function countTasksAhead(
   return found?.count ?? 0
 }
 
-/** Returns the number of running tasks of a type. */
-export async function countRunningOfType(queries: Queries, type: string): Promise<number> {
-  const [found] = await queries.query<{ count: number }>(
-    sql`SELECT count(*)::int AS count FROM tasks WHERE state = 'RUNNING' AND type = ${type}`,
-  )
+/** Returns the number of other running tasks of a type that count against its limit: those whose claim has not expired. */
+export async function countRunningOfType(queries: Queries, type: string, id: string): Promise<number> {
+  const [found] = await queries.query<{ count: number }>(sql`
+    SELECT count(*)::int AS count FROM tasks
+    WHERE state = 'RUNNING' AND type = ${type} AND id <> ${id} AND claimed_until > clock_timestamp()`)
   return found?.count ?? 0
 }
 
@@ -345,10 +345,7 @@ async function isBelowLimit(
   { type, maxRunning }: { readonly type: string; readonly maxRunning: number },
 ): Promise<boolean> {
   await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${type}, 3))`)
-  const [found] = await transaction.query<{ n: number }>(sql`
-    SELECT count(*) AS n FROM tasks
-    WHERE state = 'RUNNING' AND type = ${type} AND id <> ${id} AND claimed_until > clock_timestamp()`)
-  return (found?.n ?? 0) < maxRunning
+  return (await countRunningOfType(transaction, type, id)) < maxRunning
 }
 
 /**

@@ -91,6 +91,7 @@ export async function eraseUnused(transaction: Queries, ids: readonly string[]):
 
 /** An unused segment, and why it is unused. */
 export interface UnusedSegment {
+  readonly id: string
   readonly interval: Interval
   readonly sizeBytes: number
   /** When it became unused, in epoch milliseconds; null if that is unknown. */
@@ -99,46 +100,79 @@ export interface UnusedSegment {
   readonly cause: UnusedCause | null
 }
 
+type UnusedRow = SegmentRow & {
+  readonly since: number | null
+  readonly kind: UnusedCause['kind'] | null
+  readonly detail: string
+  readonly rulesId: string
+  readonly defaultRulesId: string
+  readonly isDefaultRule: boolean | null
+}
+
+const unusedColumns = sql`
+  ${segmentColumns}, (extract(epoch FROM used_changed_at) * 1000)::float8 AS since, unused_cause AS kind,
+  unused_detail AS detail, unused_rules_id AS "rulesId", unused_default_rules_id AS "defaultRulesId",
+  unused_by_default_rules AS "isDefaultRule"`
+
+function readUnused(row: UnusedRow): UnusedSegment {
+  const { id, interval, sizeBytes } = readSegment(row)
+  return { id, interval, sizeBytes, since: row.since, cause: causeOf(row) }
+}
+
+function causeOf(row: UnusedRow): UnusedCause | null {
+  const { kind, detail, isDefaultRule } = row
+  switch (kind) {
+    case null:
+      return null
+    case 'dropRule':
+      return {
+        kind,
+        rule: detail,
+        isDefaultRule,
+        rulesId: Number(row.rulesId),
+        defaultRulesId: Number(row.defaultRulesId),
+      }
+    case 'overshadowed':
+      return { kind, byVersion: detail }
+    case 'request':
+      return { kind, identity: detail }
+    case 'task':
+      return { kind, taskId: detail }
+  }
+}
+
 /** Returns an unused segment; undefined if there is none with this ID in the datasource. */
 export async function loadUnused(
   queries: Queries,
   dataSource: string,
   id: string,
 ): Promise<UnusedSegment | undefined> {
-  const [row] = await queries.query<
-    SegmentRow & {
-      readonly since: number | null
-      readonly kind: UnusedCause['kind'] | null
-      readonly detail: string
-      readonly rulesId: string
-      readonly defaultRulesId: string
-      readonly isDefaultRule: boolean | null
-    }
-  >(sql`
-    SELECT ${segmentColumns}, (extract(epoch FROM used_changed_at) * 1000)::float8 AS since, unused_cause AS kind, unused_detail AS detail,
-      unused_rules_id AS "rulesId", unused_default_rules_id AS "defaultRulesId",
-      unused_by_default_rules AS "isDefaultRule"
-    FROM segments WHERE id = ${id} AND datasource = ${dataSource} AND NOT used`)
-  if (row === undefined) return undefined
-  const { since, kind, detail, isDefaultRule } = row
-  const [rulesId, defaultRulesId] = [Number(row.rulesId), Number(row.defaultRulesId)]
-  const { interval, sizeBytes } = readSegment(row)
-  return { interval, sizeBytes, since, cause: causeOf() }
+  const [row] = await queries.query<UnusedRow>(sql`
+    SELECT ${unusedColumns} FROM segments WHERE id = ${id} AND datasource = ${dataSource} AND NOT used`)
+  return row && readUnused(row)
+}
 
-  function causeOf(): UnusedCause | null {
-    switch (kind) {
-      case null:
-        return null
-      case 'dropRule':
-        return { kind, rule: detail, isDefaultRule, rulesId, defaultRulesId }
-      case 'overshadowed':
-        return { kind, byVersion: detail }
-      case 'request':
-        return { kind, identity: detail }
-      case 'task':
-        return { kind, taskId: detail }
-    }
-  }
+/** The unused segments with the same kind of cause. */
+export interface UnusedCount {
+  readonly segments: number
+  readonly example: UnusedSegment
+}
+
+/** Counts the unused segments that overlap an interval by their kind of cause, the most first. */
+export async function countUnused(
+  queries: Queries,
+  dataSource: string,
+  interval: Interval,
+): Promise<UnusedCount[]> {
+  const rows = await queries.query<UnusedRow & { readonly segments: number }>(sql`
+    SELECT ${unusedColumns}, counted.segments FROM segments JOIN (
+      SELECT min(id) AS "exampleId", count(*)::int AS segments FROM segments
+      WHERE datasource = ${dataSource} AND NOT used
+        AND start_ms < ${storedTime(interval.end)} AND end_ms > ${storedTime(interval.start)}
+      GROUP BY unused_cause
+    ) AS counted ON id = "exampleId"
+    ORDER BY counted.segments DESC, id`)
+  return rows.map((row) => ({ segments: row.segments, example: readUnused(row) }))
 }
 
 /** Changes to one list of rules: that of a datasource, or the cluster's default rules. */

@@ -1,18 +1,26 @@
 /**
- * Returns a function that loads an answer at most once in `ms` milliseconds, and returns it to all callers in between. A
- * failure is not kept.
+ * Returns a function that loads an answer, and returns it to all callers until `ms` milliseconds after it was loaded, unless
+ * `isSame` returns false for what they give. A failure is not kept.
  */
-export function keepFor<Answer>(ms: number, load: () => Promise<Answer>): () => Promise<Answer> {
-  let kept: Promise<Answer> | undefined
-  let untilMs = 0
-  return () => {
-    if (kept !== undefined && performance.now() < untilMs) return kept
-    untilMs = performance.now() + ms
-    const loading = load()
+export function keepFor<Answer, Given = void>(
+  ms: number,
+  load: (given: Given) => Promise<Answer>,
+  isSame: (one: Given, other: Given) => boolean = () => true,
+): (given: Given) => Promise<Answer> {
+  let kept: { readonly given: Given; readonly answer: Promise<Answer>; untilMs: number } | undefined
+  return (given) => {
+    if (kept !== undefined && performance.now() < kept.untilMs && isSame(kept.given, given))
+      return kept.answer
+    const loading = { given, answer: load(given), untilMs: Number.POSITIVE_INFINITY }
     kept = loading
-    loading.catch(() => {
-      if (kept === loading) kept = undefined
-    })
-    return loading
+    loading.answer.then(
+      () => {
+        loading.untilMs = performance.now() + ms
+      },
+      () => {
+        loading.untilMs = 0
+      },
+    )
+    return loading.answer
   }
 }

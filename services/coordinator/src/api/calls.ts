@@ -51,7 +51,7 @@ export function callsRoute(context: Pick<ServiceContext, 'client' | 'discovery'>
     access: state('READ'),
     summary: `Summarize the most recent calls between servers of the cluster: who called whom, as which user, how often, and with which result. Reads the journals of up to ${maxServers} servers`,
     answers: [jsonAnswer(callsShape)],
-    handle: answer,
+    handle: () => answer(),
   })
 }
 

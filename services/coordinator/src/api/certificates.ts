@@ -47,7 +47,7 @@ export function certificatesRoute(context: CertificatesContext): Route {
     summary:
       'List the certificates that the servers of the cluster present, and whether this coordinator accepts them',
     answers: [jsonAnswer(certificatesShape)],
-    handle: answer,
+    handle: () => answer(),
   })
 }
 

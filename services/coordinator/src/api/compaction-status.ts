@@ -106,7 +106,7 @@ const explanationShape = z
     speed: z
       .enum(['measured', 'assumed'])
       .describe(
-        '`measured`: expected times are based on the speed of earlier tasks. `assumed`: there are no earlier tasks, so expected times are based on 10 MB/s',
+        '`measured`: expected times are based on the speed of earlier tasks. `assumed`: there are no earlier tasks, so expected times are based on 2 s for each task plus processing at 10 MB/s',
       ),
     intervals: z.array(findingShape),
   })

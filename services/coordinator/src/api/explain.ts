@@ -112,6 +112,15 @@ const intervalShape = z
     notLoaded: z.array(
       z.object({ segment: z.string(), state: z.string(), summary: z.string(), causes: z.array(causeShape) }),
     ),
+    unused: z
+      .array(
+        z.object({
+          code: z.string(),
+          segments: z.int(),
+          example: z.object({ segment: z.string(), text: z.string() }),
+        }),
+      )
+      .describe('Unused segments by the code of their cause, each with one of them as an example'),
   })
   .meta({ title: 'IntervalExplanation' })
 
@@ -145,10 +154,15 @@ export function explainRoutes(
       method: 'GET',
       path: `${base}/intervals/:interval/explain`,
       access: datasource('READ'),
-      summary: 'Explain the used segments that overlap an interval (start_end)',
+      summary: 'Explain the used segments that overlap an interval (start_end), and count the unused ones',
       answers: [jsonAnswer(intervalShape)],
-      handle: ({ params, signal }) =>
-        explanations.ofInterval(params.dataSource as string, pathInterval(params.interval as string), signal),
+      handle: ({ params, caller, signal }) =>
+        explanations.ofInterval(
+          params.dataSource as string,
+          pathInterval(params.interval as string),
+          caller,
+          signal,
+        ),
     }),
     route({
       method: 'GET',

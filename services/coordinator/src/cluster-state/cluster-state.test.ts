@@ -81,10 +81,9 @@ const report = (more: object = {}) =>
     performance.now(),
   )
 const quiet: RunResult = {
-  hasChanged: false,
+  done: { loads: 0, drops: 0, moves: 0, markedUnused: 0 },
   waitingOvershadowed: undefined,
   shortages: [],
-  unplaced: [],
 }
 const run = async (result: Partial<RunResult> = {}) => {
   const [current, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
@@ -148,8 +147,12 @@ describe('a cluster is settled', () => {
 
   it('after a complete duty run of this leader that changed nothing', async () => {
     assert.deepEqual(await reasons(), ['This leader has not completed a duty run yet'])
-    await run({ hasChanged: true })
-    assert.deepEqual(await reasons(), ['The last duty run changed replicas or segments'])
+    await run({ done: { loads: 2, drops: 1, moves: 0, markedUnused: 3 } })
+    assert.deepEqual(await reasons(), [
+      'The last duty run requested changes: 2 loads, 1 drop, 3 segments marked as unused',
+    ])
+    await run({ done: { loads: 0, drops: 0, moves: 1, markedUnused: 0 } })
+    assert.deepEqual(await reasons(), ['The last duty run requested changes: 1 move'])
     await run()
     assert.deepEqual(await tracker.current(), {
       known: true,

@@ -11,7 +11,14 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
-import { type RunInputs, type RunResult, shortageSentences, type WaitingOvershadowed } from './run-result.ts'
+import {
+  type RunChanges,
+  type RunInputs,
+  type RunResult,
+  type Shortage,
+  shortageSentences,
+  type WaitingOvershadowed,
+} from './run-result.ts'
 
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export interface ClusterState {
@@ -36,8 +43,8 @@ export interface ClusterStateTracker {
   /** Records the start of a run. Returns a function that records its result once it is complete. */
   beginRun(inputs: RunInputs): (result: RunResult) => void
   current(): Promise<ClusterState>
-  /** Returns which replicas the last complete run could not give to servers. */
-  lastShortages(): Pick<RunResult, 'shortages' | 'unplaced'>
+  /** Returns which replicas the last complete run could not assign to servers. */
+  lastShortages(): readonly Shortage[]
 }
 
 interface CompleteRun extends RunResult {
@@ -68,7 +75,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       restarts += 1
     },
     unknownReasons: () => unknownReasons(cluster),
-    lastShortages: () => lastRun ?? { shortages: [], unplaced: [] },
+    lastShortages: () => lastRun?.shortages ?? [],
     beginRun: (inputs) => {
       const startedIn = restarts
       const fingerprint = fingerprintOf(cluster, inputs.config)
@@ -147,8 +154,9 @@ function unsettledReasons(
     reasons.push(`Load queues contain ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
   if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
   if (lastRun === undefined) return [...reasons, 'This leader has not completed a duty run yet']
-  const { inputs, fingerprint, hasChanged, waitingOvershadowed } = lastRun
-  if (hasChanged) reasons.push('The last duty run changed replicas or segments')
+  const { inputs, fingerprint, done, waitingOvershadowed } = lastRun
+  const changes = changesIn(done)
+  if (changes.length > 0) reasons.push(`The last duty run requested changes: ${changes.join(', ')}`)
   else if (!haveSameRules(inputs.rules, rules) || fingerprint !== fingerprintOf(cluster, config))
     reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
   // Waiting may take minutes, in which nothing else changes.
@@ -156,6 +164,13 @@ function unsettledReasons(
     reasons.push(overshadowedText(waitingOvershadowed))
   return reasons
 }
+
+const changesIn = ({ loads, drops, moves, markedUnused }: RunChanges): string[] => [
+  ...(loads > 0 ? [countOf(loads, 'load')] : []),
+  ...(drops > 0 ? [countOf(drops, 'drop')] : []),
+  ...(moves > 0 ? [countOf(moves, 'move')] : []),
+  ...(markedUnused > 0 ? [`${countOf(markedUnused, 'segment')} marked as unused`] : []),
+]
 
 const overshadowedText = ({ count }: WaitingOvershadowed): string =>
   `${countOf(count, 'overshadowed segment')} will be marked unused`

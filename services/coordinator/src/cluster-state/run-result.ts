@@ -17,15 +17,20 @@ export interface WaitingOvershadowed {
   readonly untilMs: number
 }
 
+/** How many loads, drops, and moves a run requested, and how many segments it marked as unused. */
+export interface RunChanges {
+  readonly loads: number
+  readonly drops: number
+  readonly moves: number
+  readonly markedUnused: number
+}
+
 /** What a complete run of the rules did. */
 export interface RunResult {
-  /** Whether it requested a load, drop, or move, or marked a segment as unused. */
-  readonly hasChanged: boolean
+  readonly done: RunChanges
   /** Overshadowed segments that later runs mark as unused; undefined if there are none. */
   readonly waitingOvershadowed: WaitingOvershadowed | undefined
   readonly shortages: readonly Shortage[]
-  /** Replicas that it could not assign to a server. */
-  readonly unplaced: readonly Unplaced[]
 }
 
 /** Replicas of a tier that rules require but its servers cannot load. */

@@ -117,10 +117,10 @@ export function runRules(input: RunRulesInput): Duty {
       const moved = await queue(movesOf(table, run.moves(limits.maxSegmentsToMove), names))
       addQueued(done, await queue(clonesOf(input, parts, limits)))
       warnAfterRun({ run, rules, loadingServers, replicantLifetime: config.replicantLifetime })
-      const hasChanged = done.loads + done.drops + done.markedUnused + moved.loads > 0
-      endRun({ hasChanged, waitingOvershadowed, shortages: shortagesOf(run), unplaced: run.unplaced() })
-      if (!hasChanged) return undefined
-      return moved.loads > 0 ? { ...done, moves: moved.loads } : done
+      const all = { ...done, moves: moved.loads }
+      endRun({ done: all, waitingOvershadowed, shortages: shortagesOf(run) })
+      if (all.loads + all.drops + all.moves + all.markedUnused === 0) return undefined
+      return moved.loads > 0 ? all : done
     },
   }
 }

@@ -35,7 +35,7 @@ const explanations = createExplanations({
   rules,
   reportedServers: { awaited: () => awaited },
   clusterState: {
-    lastShortages: () => ({ shortages, unplaced: [] }),
+    lastShortages: () => shortages,
     current: async () => ({
       known: true,
       settled: false,
@@ -175,7 +175,7 @@ describe('the explanation of a segment', () => {
 
   it('names decommissioning servers in the explanations of their tier and the cluster, and leaves out clones', async () => {
     for (const name of ['h1', 'h2', 'h3']) report(name, [])
-    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'h1' } }
+    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'gone' } }
     await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, audit, 0)
     const { sentences } = await explanations.ofTier('hot', operator)
     assert.equal(sentences[0], 'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 200 B used')
@@ -183,6 +183,8 @@ describe('the explanation of a segment', () => {
       JSON.stringify(await explanations.ofCluster(operator)),
       /Server \[h2\] is decommissioning; 0 B of segments are left on it/,
     )
+    const ofClone = (await explanations.ofServer('h3', operator)).sentences
+    assert.match(ofClone.join(), /It is a clone of \[gone\], which is unavailable/)
     await database.query(sql`DELETE FROM dynamic_configs`)
   })
 
@@ -283,7 +285,20 @@ describe('the explanation of a segment', () => {
       ['koalas', one.id],
       ['wiki', 'unknown'],
     ] as const)
-      await assert.rejects(explanations.ofSegment(dataSource, id, operator), { code: 'notFound' })
+      await assert.rejects(explanations.ofSegment(dataSource, id, operator), {
+        code: 'notFound',
+        message: `Datasource [${dataSource}] has no segment with the ID [${id}]: it never existed`,
+      })
+  })
+
+  it('says whether a segment was deleted or never existed', async () => {
+    const deleted = segment(5)
+    const id = deleted.id
+    await storeSegments(database, [deleted])
+    await database.query(sql`DELETE FROM segments WHERE id = ${id}`)
+    await assert.rejects(explanations.ofSegment('wiki', id, operator), /: a kill task deleted it$/)
+    for (const never of [`${id}_1`, id.replace('_v1', '_v2'), segment(77).id])
+      await assert.rejects(explanations.ofSegment('wiki', never, operator), /: it never existed$/)
   })
 })
 
@@ -295,7 +310,7 @@ describe('the explanation of an interval', () => {
     await setRules({ hot: 1 })
     report('h1', list.slice(0, 2))
     const interval = { start: 2, end: 4 }
-    const answer = await explanations.ofInterval('wiki', interval, new AbortController().signal)
+    const answer = await explanations.ofInterval('wiki', interval, operator, new AbortController().signal)
     assert.deepEqual(JSON.parse(JSON.stringify(answer)), {
       dataSource: 'wiki',
       interval: formatInterval(interval),
@@ -312,6 +327,47 @@ describe('the explanation of an interval', () => {
           causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],
+      unused: [],
     })
+  })
+
+  it('counts unused segments by cause, each with an example', async () => {
+    const list = [1, 2, 3, 4].map((start) => segment(start))
+    await storeSegments(database, list)
+    const rule = { kind: 'dropRule', rule: '{"type":"dropForever"}', rulesId: 7, defaultRulesId: 3 } as const
+    await database.transaction(async (transaction) => {
+      const causes = list.map(
+        (_, index): UnusedCause =>
+          index === 3 ? { kind: 'request', identity: 'ann' } : { ...rule, isDefaultRule: false },
+      )
+      await markUnused(
+        transaction,
+        list.map(({ id }) => id),
+        causes,
+        Date.UTC(2026, 0, 1),
+      )
+    })
+    await segments.refresh()
+    const interval = { start: 2, end: 5 }
+    const { signal } = new AbortController()
+    const answer = await explanations.ofInterval('wiki', interval, reader, signal)
+    const { summary, unused } = answer as { summary: string; unused: object }
+    assert.equal(summary, 'The interval has no used segments; 3 unused segments')
+    const since = 'The segment has been unused since 2026-01-01T00:00:00.000Z'
+    assert.deepEqual(unused, [
+      {
+        code: 'dropRule',
+        segments: 2,
+        example: {
+          segment: list[1]!.id,
+          text: `${since}: the drop rule {"type":"dropForever"} applied (audit ID of the rules: 7)`,
+        },
+      },
+      {
+        code: 'request',
+        segments: 1,
+        example: { segment: list[3]!.id, text: `${since}: a user marked it as unused` },
+      },
+    ])
   })
 })

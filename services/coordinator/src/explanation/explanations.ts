@@ -25,14 +25,24 @@ import {
 import { notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
 import { describeWantedCopies, formatRule } from '@svc/domain/rules'
+import { parseSegmentId } from '@svc/domain/segment'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { DutyGroup } from '@svc/shared/duties'
-import { type DropRuleCause, loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
+import {
+  countUnused,
+  type DropRuleCause,
+  loadPartitionFloors,
+  loadUnused,
+  shownTaskId,
+  type UnusedCause,
+  type UnusedCount,
+} from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
+import { keepFor } from '../answers/index.ts'
 import { type ClusterStateTracker, haveSameRules, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
@@ -61,8 +71,8 @@ interface ExplainedState {
 export interface Explanations {
   /** Explains a segment. Throws notFound if the datasource has no such segment. */
   ofSegment(dataSource: string, id: string, caller: Caller): Promise<ExplanationAnswer>
-  /** Explains the used segments that overlap an interval. */
-  ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
+  /** Explains the used segments that overlap an interval, and counts the unused ones. */
+  ofInterval(dataSource: string, interval: Interval, caller: Caller, signal: AbortSignal): Promise<object>
   /** Returns what the cluster is doing and what is holding it up. */
   ofCluster(caller: Caller): Promise<ClusterExplanation>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
@@ -95,15 +105,17 @@ export function createExplanations(state: ExplainedState): Explanations {
       const forecast = awaitsRun(cluster, row) ? await forecastOf(cluster) : idleRun
       return answerOf(explainSegment(cluster, row, forecast), caller.can('READ', 'STATE', 'STATE'))
     },
-    ofInterval: async (dataSource, interval, signal) => {
+    ofInterval: async (dataSource, interval, caller, signal) => {
       const cluster = await clusterOf(state)
       const forecast = cluster.isPaused ? idleRun : await forecastOf(cluster)
-      return await slices.run(() => explainInterval(cluster, forecast, dataSource, interval), signal)
+      const unused = await countUnused(context.database, dataSource, interval)
+      const found = await slices.run(() => explainInterval(cluster, forecast, dataSource, interval), signal)
+      return { ...found, ...unusedIn(unused, found.summary, caller) }
     },
     ofCluster: (caller) => explainWork(state, caller),
     ofServer: (name, caller) => explainServer(state, name, caller),
     ofTier: async (tier, caller) => {
-      const { shortages } = state.clusterState.lastShortages()
+      const shortages = state.clusterState.lastShortages()
       const parts = serverPartsOf(await loadCoordinatorConfig(context.database))
       const members = (await workOf(state, caller, parts)).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
@@ -122,25 +134,41 @@ export function createExplanations(state: ExplainedState): Explanations {
     caller: Caller,
   ): Promise<ExplanationAnswer> {
     const unused = await loadUnused(context.database, dataSource, id)
-    if (unused === undefined)
-      throw notFound(
-        `Datasource [${dataSource}] has no segment [${id}]: the segment never existed, or a kill task deleted it`,
-      )
-    const state =
-      unused.since === null
-        ? 'The segment is unused'
-        : `The segment has been unused since ${formatInstant(unused.since)}`
-    const cause = unusedText(unused.cause, caller.can('READ', 'CONFIG', 'CONFIG'))
+    if (unused === undefined) {
+      const why = (await wasDeleted(context.database, dataSource, id))
+        ? 'a kill task deleted it'
+        : 'it never existed'
+      throw notFound(`Datasource [${dataSource}] has no segment with the ID [${id}]: ${why}`)
+    }
+    const { text, cause } = unusedTexts(unused, caller)
     return {
       segment: id,
       dataSource,
       interval: formatInterval(unused.interval),
       sizeBytes: unused.sizeBytes,
       state: 'unused',
-      summary: `${state}: ${cause}. Its data is kept until a kill task deletes it. ${returnText(cluster, dataSource, unused)}`,
+      summary: `${text}. Its data is kept until a kill task deletes it. ${returnText(cluster, dataSource, unused)}`,
       causes: [{ code: unused.cause?.kind ?? 'unknown', text: cause }],
     }
   }
+}
+
+/** Whether a segment existed: partition numbers are never reused, and the highest deleted one is kept. */
+async function wasDeleted(
+  database: ServiceContext['database'],
+  dataSource: string,
+  id: string,
+): Promise<boolean> {
+  const key = parseSegmentId(dataSource, id)
+  if (key === undefined) return false
+  const floors = await loadPartitionFloors(database, dataSource, key.interval)
+  return floors.some(
+    ({ interval, version, partitionNum }) =>
+      interval.start === key.interval.start &&
+      interval.end === key.interval.end &&
+      version === key.version &&
+      partitionNum >= key.partitionNum,
+  )
 }
 
 // A forecast of a million segments that await the next run takes about a second.
@@ -148,24 +176,25 @@ const maxForecastAgeMs = 1000
 
 /** Returns a function that forecasts the next run. Explanations in quick succession share a forecast. */
 function createForecasts(): (cluster: ExplainedCluster) => Promise<RunForecast> {
-  let last: { readonly cluster: ExplainedCluster; readonly key: string; readonly atMs: number } | undefined
-  let forecast: Promise<RunForecast> | undefined
+  const forecast = keepFor(
+    maxForecastAgeMs,
+    ({ cluster }: ForecastState) => finishInSlices(forecastRun(cluster)),
+    (one, other) => one.key === other.key && haveSameRules(one.cluster.rules, other.cluster.rules),
+  )
   return (cluster) => {
     const { servers, table, limits, awaited } = cluster
     const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-    const key = JSON.stringify([servers, changes, table.servedChanges, limits, awaited])
-    const nowMs = performance.now()
-    const isCurrent =
-      last !== undefined &&
-      last.key === key &&
-      nowMs - last.atMs < maxForecastAgeMs &&
-      haveSameRules(last.cluster.rules, cluster.rules)
-    if (forecast === undefined || !isCurrent) {
-      last = { cluster, key, atMs: nowMs }
-      forecast = finishInSlices(forecastRun(cluster))
-    }
-    return forecast
+    return forecast({
+      cluster,
+      key: JSON.stringify([servers, changes, table.servedChanges, limits, awaited]),
+    })
   }
+}
+
+/** What a forecast depends on. The key is created with the forecast, because the table changes later. */
+interface ForecastState {
+  readonly cluster: ExplainedCluster
+  readonly key: string
 }
 
 const datasourceOf = (
@@ -179,11 +208,10 @@ async function explainWork(state: ExplainedState, caller: Caller): Promise<Clust
     loadCoordinatorConfig(context.database),
     clusterState.current(),
   ])
-  const { shortages } = clusterState.lastShortages()
   return explainCluster({
     ...current,
     isPaused: config.pauseCoordination,
-    shortages: shortageSentences(shortages),
+    shortages: shortageSentences(clusterState.lastShortages()),
     servers: await workOf(state, caller, serverPartsOf(config)),
   })
 }
@@ -228,13 +256,14 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()
+  const source = parts.clones.get(name)
   return {
     sentences: explainServerWork({
       ...work,
       servedSegments: found.served.count(),
       lastReportAgeMs: nowMs - found.lastReportAtMs,
       oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
-      cloneOf: parts.clones.get(name),
+      cloneOf: source === undefined ? undefined : { source, isAvailable: servers.get(source) !== undefined },
       maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
     }),
   }
@@ -357,13 +386,24 @@ const serverAnswer = ({ failure, ...finding }: ServerFinding): AnsweredServer =>
       }),
 })
 
+/** What was found about the used segments of an interval. */
+interface IntervalFindings {
+  readonly dataSource: string
+  readonly interval: string
+  readonly segments: number
+  readonly summary: string
+  readonly states: Readonly<Record<string, number>>
+  readonly explained: number
+  readonly notLoaded: readonly object[]
+}
+
 /** Explains the segments that overlap an interval, oldest first. Yields regularly. */
 function* explainInterval(
   cluster: ExplainedCluster,
   forecast: RunForecast,
   dataSource: string,
   interval: Interval,
-): Generator<undefined, object> {
+): Generator<undefined, IntervalFindings> {
   const { table } = cluster
   const explainer = new SegmentExplainer(cluster, forecast)
   const number = table.datasourceNumber(dataSource)
@@ -400,6 +440,26 @@ function intervalSummary(count: number, explained: number, states: Readonly<Reco
   const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
   const of = explained < count ? ` (the first ${explained} were examined)` : ''
   return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`
+}
+
+/** The unused segments of an interval, by cause, and the summary with their number. */
+function unusedIn(counts: readonly UnusedCount[], summary: string, caller: Caller) {
+  const total = counts.reduce((sum, { segments }) => sum + segments, 0)
+  return {
+    summary: total === 0 ? summary : `${summary}; ${countOf(total, 'unused segment')}`,
+    unused: counts.map(({ segments, example }) => ({
+      code: example.cause?.kind ?? 'unknown',
+      segments,
+      example: { segment: example.id, text: unusedTexts(example, caller).text },
+    })),
+  }
+}
+
+/** Says why a segment is unused, with and without since when. */
+function unusedTexts({ since, cause: recorded }: UnusedCount['example'], caller: Caller) {
+  const cause = unusedText(recorded, caller.can('READ', 'CONFIG', 'CONFIG'))
+  const state = since === null ? 'is unused' : `has been unused since ${formatInstant(since)}`
+  return { cause, text: `The segment ${state}: ${cause}` }
 }
 
 /** Whether an unused segment can be used again, and what prevents it. */

@@ -52,7 +52,9 @@ export function compactionScheduleRoute(
     const [present] = await planner.planEach([{ configs: [], segments: [] }])
     const variants = variantsOf(present!, given)
     const plans = await planner.planEach(variants)
-    return variants.map((variant, index) => [variant, plans[index]!])
+    const named = variants.map((variant, index): [Variant, LivePlan] => [variant, plans[index]!])
+    // Without configurations of its own, the other driver is only of interest with those of this one.
+    return named.filter(([{ name }, { driver, configs }]) => name !== driver || configs.size > 0)
   }
 
   return route({
@@ -105,6 +107,7 @@ function variantsOf({ cluster: present, driver }: LivePlan, given: CompactionPre
         configs: base.configs,
         segments,
       })),
+    { name: 'migrated', driver: other, configsOf: driver, cluster: drivenBy(present, other), segments },
     { name: other, driver: other, cluster: drivenBy(present, other), segments },
   ]
 }

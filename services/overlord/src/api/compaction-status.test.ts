@@ -286,10 +286,15 @@ describe('a compaction schedule', () => {
         ['current', 'duty'],
         ['given', 'duty'],
         ['mostFragmentedFirst', 'duty'],
+        ['migrated', 'supervisors'],
         ['supervisors', 'supervisors'],
       ],
     )
-    const [current, given, fragmented, supervisors] = variants
+    const [current, given, fragmented, migrated, supervisors] = variants
+    assert.deepEqual(
+      [migrated?.configDifferences, migrated?.differences, migrated?.runs],
+      [[], [], current?.runs],
+    )
     assert.equal(current?.differences, undefined)
     assert.deepEqual([given?.tooFewSlots, given?.runs], [2, []])
     assert.deepEqual(
@@ -304,6 +309,33 @@ describe('a compaction schedule', () => {
       supervisors?.differences?.map(({ after }) => after),
       ['INPUT_TOO_LARGE', 'INPUT_TOO_LARGE'],
     )
+  })
+
+  it('shows what a migration from supervisors to the duty changes: the duty cannot run some engines', async () => {
+    await changeClusterCompactionConfig(
+      database,
+      (config) => ({ ...config, useSupervisors: true }),
+      author,
+      now,
+    )
+    const names = ['wiki', 'koalas']
+    for (const dataSource of names) {
+      const engine = dataSource === 'wiki' ? 'native' : 'msq'
+      const config = configOf({ dataSource, engine })
+      await saveCompactionSupervisor(database, { config, suspended: false }, author, now)
+      await store(days.slice(0, 2), undefined, dataSource)
+    }
+    const { variants } = await schedule({})
+    assert.deepEqual(
+      variants.map(({ name, driver }) => `${name} ${driver}`),
+      ['current supervisors', 'mostFragmentedFirst supervisors', 'migrated duty'],
+    )
+    const migrated = variants.at(-1)
+    assert.deepEqual(
+      migrated?.configDifferences?.map(({ dataSource }) => dataSource),
+      ['koalas'],
+    )
+    assert.deepEqual(new Set(migrated?.differences?.map(({ after }) => after)), new Set(['NOT_CONFIGURED']))
   })
 
   it('works on given segments, and names what a given configuration rewrites', async () => {

@@ -40,7 +40,9 @@ async function surroundingsOf(
     lockedInterval: lock?.interval,
     locks: locks.filter(({ dataSource }) => dataSource === task.dataSource),
     limit:
-      isPending && limit ? { ...limit, running: await countRunningOfType(database, limit.type) } : undefined,
+      isPending && limit
+        ? { ...limit, running: await countRunningOfType(database, limit.type, task.id) }
+        : undefined,
     slots: totalWorkerCapacity(discovery),
     usedSlots: isPending ? await countRunningTasks(database) : 0,
     ahead:

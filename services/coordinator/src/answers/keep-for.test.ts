@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keepFor } from './index.ts'
+
+const hourMs = 3_600_000
+
+test('an answer is shared while it is loaded, and kept afterward for those who give the same', async () => {
+  const loads: string[] = []
+  const answer = keepFor(
+    hourMs,
+    async (given: string) => {
+      loads.push(given)
+      return loads.length
+    },
+    (one, other) => one === other,
+  )
+  assert.deepEqual(await Promise.all([answer('a'), answer('a')]), [1, 1])
+  assert.deepEqual([await answer('a'), await answer('b'), await answer('b'), await answer('a')], [1, 2, 2, 3])
+  assert.deepEqual(loads, ['a', 'b', 'a'])
+})
+
+test('an old answer and a failure are not kept', async () => {
+  let loads = 0
+  const old = keepFor(0, async () => ++loads)
+  assert.deepEqual([await old(), await old()], [1, 2])
+  const failing = keepFor(hourMs, async () => {
+    loads += 1
+    throw new Error('unavailable')
+  })
+  for (const expected of [3, 4]) {
+    await assert.rejects(failing(), /unavailable/)
+    assert.equal(loads, expected)
+  }
+})
