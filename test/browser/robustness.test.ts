@@ -400,12 +400,21 @@ describe('the console, when something unusual happens', { skip }, () => {
   test('keeps an edit while the leader is killed, and applies it afterward', async () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P13M', 'P14M')
+    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
+    await page.evaluate(`new MutationObserver(() => {
+      globalThis.wasOutdated = globalThis.wasOutdated === true || document.querySelector('.outdated') !== null
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })`)
     const { pid } = cluster.processes().find(({ instance }) => instance === 'coordinator')!.process!
     process.kill(pid, 'SIGKILL')
     await text(/^(No connection|Waiting for the leader)/).waitFor()
+    const refreshed = page.waitForResponse(
+      (response) => response.url().includes('/coordinator/v1/inventory') && response.ok(),
+    )
     await text('was P13M').waitFor()
+    await refreshed
     await isGone(/^(No connection|Waiting for the leader)/)
-    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
+    // Until the inventory of the next leader is previewed, the last preview of the edit stays valid.
+    assert.equal(await page.evaluate('globalThis.wasOutdated'), false)
     await button('Apply').click()
     await text('Applied.').waitFor()
     assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P14M', ''])
