@@ -154,14 +154,30 @@ describe('the console', { skip }, () => {
       rule.period === 'P13M' ? { ...rule, period: 'P1Y' } : rule,
     )
     const { json } = await cluster.router.post(`${rulesPath}/simulate`, { rules: { wikipedia: rules } })
-    const { effects } = (json as { summary: { effects: Record<string, { segments: number; days: number }> } })
-      .summary
+    const { effects, datasources } = (
+      json as {
+        summary: {
+          effects: Record<string, { segments: number; days: number; copies: number }>
+          datasources: Record<string, { tiers: Record<string, Record<string, { bytes: number }>> }>
+        }
+      }
+    ).summary
     const review = (await page.locator('.datasource').textContent())!
     assert.ok(effects.unqueryable!.segments > 0)
     assert.ok(review.includes(`${effects.unqueryable!.segments} segments`), review)
     assert.ok(review.includes(`${effects.unqueryable!.days} days become unqueryable`), review)
+    const arrow = `cold → dropped: ${effects.dropped!.copies} replicas, `
+    assert.match((await page.locator('.moves text').allTextContents()).join(), new RegExp(`^${arrow}[^,]+$`))
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'datasource')
+    await page.getByText('Cost per month: enter prices').click()
+    await page.getByLabel('Price of a GiB per month in cold').fill('0.5')
+    const costs = ['before', 'after'].map((side) =>
+      ((datasources.wikipedia!.tiers.cold![side]!.bytes / 2 ** 30) * 0.5).toFixed(2),
+    )
+    await page.getByText(`${costs.join(' → ')}`).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await page.getByText(/^Cost per month/).click()
   })
 
   test('applies a loss only after it was confirmed, and undoes it', async () => {

@@ -129,6 +129,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             isValid={isValid}
             isOutdated={view.isOutdated}
             isFuture={offsetMs > 0}
+            colors={colors}
           />
         )}
       </aside>

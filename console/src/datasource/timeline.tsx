@@ -5,6 +5,8 @@ import { useWidth } from '../ui/index.ts'
 import { BarLane } from './bar-lane.tsx'
 import type { LaneCell } from './lane-cell.ts'
 import { BandLane, type BandRule, CellLane } from './lanes.tsx'
+import { moveArrows } from './move-arrows.ts'
+import { MoveLane, moveRowHeight } from './move-lane.tsx'
 
 /** What the timeline shows. Every lane has the same time axis. */
 export interface TimelineInput {
@@ -40,8 +42,15 @@ export function Timeline(input: TimelineInput) {
   )
   const barHeight = Math.round(Math.min(300, Math.max(150, innerHeight * 0.24)))
   const { onKeyDown, pointer, brush } = useAxisControl(input, scale)
+  const moves = useMemo(
+    () => moveArrows(view.moves ?? [], (instant) => scale(instant), width),
+    [view.moves, scale, width],
+  )
   const bandsTop = barHeight + axisHeight
-  const cellsTop = bandsTop + bandHeight * (isEdited ? 2 : 1) + 4
+  // Arrows point from the rules of now to those of the edit.
+  const movesTop = bandsTop + bandHeight
+  const afterTop = movesTop + moves.rows * moveRowHeight
+  const cellsTop = afterTop + (isEdited ? bandHeight : 0) + 4
   const height = cellsTop + cells.length * cellHeight
   const start = Date.parse(view.buckets?.start ?? '')
   const widthMs = view.buckets?.widthMs ?? 1
@@ -61,7 +70,8 @@ export function Timeline(input: TimelineInput) {
           <BarLane view={view} colors={input.colors} scale={scale} height={barHeight} isEdited={isEdited} />
           <Axis scale={scale} top={barHeight} />
           <BandLane bands={bandsNow} scale={scale} top={bandsTop} />
-          {isEdited && <BandLane bands={bandsAfter} scale={scale} top={bandsTop + bandHeight} isFuture />}
+          <MoveLane arrows={moves.arrows} colors={input.colors} top={movesTop} />
+          {isEdited && <BandLane bands={bandsAfter} scale={scale} top={afterTop} isFuture />}
           {cells.map((lane, index) => (
             <CellLane key={lane.label} cells={lane.cells} xOf={xOf} top={cellsTop + index * cellHeight} />
           ))}
@@ -78,8 +88,10 @@ export function Timeline(input: TimelineInput) {
         <g className="lane-names">
           <text y={barHeight - 6}>replicas by tier</text>
           <text y={bandsTop + 16}>{isEdited ? 'rules now' : 'rules'}</text>
+          {moves.rows > 0 && <text y={movesTop + 19}>moves</text>}
+          {moves.hidden > 0 && <text y={movesTop + 33}>{`${moves.hidden} more below`}</text>}
           {isEdited && (
-            <text className="future-text" y={bandsTop + bandHeight + 16}>
+            <text className="future-text" y={afterTop + 16}>
               rules after
             </text>
           )}
