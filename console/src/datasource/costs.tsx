@@ -45,11 +45,11 @@ export function CostsOfEdit({
         <tbody>
           {costs.tiers.map(({ tier, gibBefore, gibAfter, price }) => (
             <tr key={tier}>
-              <th scope="row">
+              <th scope="row" className="middle">
                 <TierMark color={colors.get(tier)} />
                 <Name>{tier}</Name>
               </th>
-              <td className="right">
+              <td className="right middle">
                 <input
                   className="amount"
                   inputMode="decimal"
@@ -60,8 +60,8 @@ export function CostsOfEdit({
                   }
                 />
               </td>
-              <td className="right">{price === undefined ? '' : formatCost(gibBefore * price)}</td>
-              <td className="right">{price === undefined ? '' : formatCost(gibAfter * price)}</td>
+              <td className="right middle">{price === undefined ? '' : formatCost(gibBefore * price)}</td>
+              <td className="right middle">{price === undefined ? '' : formatCost(gibAfter * price)}</td>
             </tr>
           ))}
         </tbody>
