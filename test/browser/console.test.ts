@@ -457,6 +457,11 @@ describe('the console', { skip }, () => {
     assert.deepEqual(await dark.findings(), [])
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('carol now has the role reader.').waitFor()
+    await page.getByLabel('New password').fill('another-password')
+    await page.getByRole('button', { name: 'Set password' }).click()
+    await page.getByText('Changed the password of carol.').waitFor()
+    const caller = { path: '/svc/router/v1/caller', credentials: 'carol:another-password' }
+    assert.equal((await cluster.router.send(caller)).status, 200)
     await page.getByText('Delete this user').click()
     await page.getByLabel(/to confirm/).fill('carol')
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -558,6 +563,10 @@ describe('the console', { skip }, () => {
       .getByText(/No server has task slots|The task/)
       .first()
       .waitFor()
+    await page.getByRole('button', { name: 'Shut down…' }).click()
+    await page.getByText('Shut down this task? Its work will be lost.').waitFor()
+    await page.getByRole('button', { name: 'Shut down', exact: true }).click()
+    await page.getByText(/^kill task for koalas, failed/).waitFor()
     dark.problems.splice(0)
 
     const nobody = { path: '/svc/coordinator/v1/servers', credentials: credentialsOf('nobody') }
@@ -660,6 +669,13 @@ describe('the console', { skip }, () => {
     await page.getByLabel('Query').fill('SELEC')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByRole('alert').waitFor()
+    const forever = 'SELECT COUNT(*) FROM sys.segments a, sys.segments b, sys.segments c, sys.segments d'
+    await page.getByLabel('Query').fill(`${forever} WHERE a.size + b.size * c.size - d.size = 7`)
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('Running…').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Canceled.').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Run' }).isEnabled())
     dark.problems.splice(0)
   })
 
@@ -700,6 +716,7 @@ describe('the console', { skip }, () => {
     await light.page.getByRole('link', { name: 'Tiers', exact: true }).click()
     await light.page.getByRole('button', { name: /fails: hot-1/ }).click()
     await light.page.getByText(/^What if hot-1/).waitFor()
+    await light.page.getByText(/At the measured rates, that takes at least \d+ s/).waitFor()
     assert.deepEqual(await light.findings(), [])
     await light.page.getByRole('link', { name: 'Compaction', exact: true }).click()
     await light.page.getByRole('group', { name: /Calendar of compaction/ }).waitFor()
@@ -830,6 +847,8 @@ describe('the console', { skip }, () => {
     const leaver = await openPage(browser)
     await logIn(leaver.page, `${link.url}/console/datasources/koalas`, 'leaver', passwordOf('leaver'))
     await leaver.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await leaver.page.getByRole('button', { name: 'Add rule' }).click()
+    await leaver.page.getByText('Preview of an unsaved edit').waitFor()
     const at = '/proxy/coordinator/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator'
     await cluster.router.post(`${at}/users/leaver/credentials`, { password: 'another-password' })
     // The stream starts again, which the cluster refuses.
@@ -840,6 +859,7 @@ describe('the console', { skip }, () => {
     await leaver.page.getByRole('button', { name: 'Log in' }).click()
     await leaver.page.getByRole('dialog').waitFor({ state: 'detached' })
     await leaver.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await leaver.page.getByText('Preview of an unsaved edit').waitFor()
     await leaver.context.close()
     link.close()
   })

@@ -237,6 +237,34 @@ describe('the console, when something unusual happens', { skip }, () => {
     assert.equal(await skippedOf(), 'P14D')
   })
 
+  test('suspends and resumes a supervisor after a review', async () => {
+    const clusterConfigPath = '/svc/indexer/v1/compaction/config/cluster'
+    const supervisorPath = '/svc/indexer/v1/supervisor'
+    const before = await cluster.router.get<object>(clusterConfigPath)
+    const spec = await cluster.router.get<object>(`${compactionPath}/wikipedia`)
+    await cluster.router.post(clusterConfigPath, { ...before, useSupervisors: true })
+    await cluster.router.post(supervisorPath, { type: 'autocompact', spec })
+    await open('compaction')
+    const supervisors = page.getByRole('region', { name: 'Supervisors' })
+    const isSuspended = async () => {
+      const list = await cluster.router.get<{ suspended: boolean }[]>(`${supervisorPath}?full`)
+      return list.map(({ suspended }) => suspended)
+    }
+    await supervisors.getByRole('button', { name: 'Suspend…' }).click()
+    await supervisors.getByText(/submits no more tasks for wikipedia until you resume it/).waitFor()
+    assert.deepEqual(await isSuspended(), [false])
+    await supervisors.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await supervisors.getByText('suspended').waitFor()
+    assert.deepEqual(await isSuspended(), [true])
+    assert.deepEqual(await opened.findings(), [])
+    await supervisors.getByRole('button', { name: 'Resume…' }).click()
+    await supervisors.getByRole('button', { name: 'Resume', exact: true }).click()
+    await supervisors.getByRole('button', { name: 'Suspend…' }).waitFor()
+    assert.deepEqual(await isSuspended(), [false])
+    await cluster.router.post(`${supervisorPath}/autocompact__wikipedia/terminate`, undefined)
+    await cluster.router.post(clusterConfigPath, before)
+  })
+
   test('shows nothing of the last user to the next one', async () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P13M', 'P14M')
