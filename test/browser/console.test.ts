@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
@@ -337,8 +337,8 @@ describe('the console', { skip }, () => {
     await copier.getByRole('button', { name: 'Copy as curl' }).click()
     await copier.getByText('Copied').waitFor()
     const command = (await copier.evaluate('navigator.clipboard.readText()')) as string
-    assert.ok(command.startsWith("curl -sS --cacert .svc/pki/authority.pem -u 'admin'"), command)
-    symlinkSync(cluster.home.root, path.join(plans, '.svc'))
+    const authority = path.join(cluster.home.pki, 'authority.pem')
+    assert.ok(command.startsWith(`curl -sS --cacert '${authority}' -u 'admin'`), command)
     // curl asks for the password on a terminal.
     const withPassword = command.replace("-u 'admin'", '-f -u "admin:$PASSWORD"')
     const env = { ...process.env, PASSWORD: cluster.adminPassword! }

@@ -232,6 +232,7 @@ function Buttons({
   readonly canApply: boolean | undefined
   readonly isDanger: boolean
 }) {
+  const { data: caller } = useCaller(dataSource)
   return (
     <div className="row between buttons">
       <span className="row">
@@ -253,7 +254,12 @@ function Buttons({
         <SavePlanButton dataSource={dataSource} edit={edit} effects={view.answer.summary.effects} />
         <CopyButton label="Copy link" textOf={() => linkToRules(dataSource, edit.list)} />
         {hasCluster() ? (
-          <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, edit.note)} />
+          <CopyButton
+            label="Copy as curl"
+            textOf={() =>
+              curlOf(dataSource, edit.list, { ...edit.note, authorityFile: caller?.authorityFile ?? null })
+            }
+          />
         ) : (
           <CopyButton label="Copy rules" textOf={() => JSON.stringify(edit.list, null, 2)} />
         )}
