@@ -1,10 +1,11 @@
 import { Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
-import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
+import { useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
 import { UnsavedEdits } from './drafts/index.ts'
 import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
 import { RefusalBar } from './refusal-bar.tsx'
+import { useScreens } from './screens.ts'
 import { hasCluster, logOut, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { Boundary, Empty, formatMinute, isTyping, ThemeSwitch, visible } from './ui/index.ts'
@@ -82,7 +83,7 @@ function Screens() {
               )
             }}
           </Route>
-          <Route path="/tiers" component={TiersScreen} />
+          <Route path="/tiers/:server?" component={TiersScreen} />
           {hasCluster() && <Route path="/compaction/:name?" component={CompactionScreen} />}
           {hasCluster() && <Route path="/runs" component={RunsScreen} />}
           {hasCluster() && <Route path="/access" component={AccessScreen} />}
@@ -110,25 +111,6 @@ const InvalidAddress = ({ name }: { readonly name: string }) => (
 
 // Not a link: the address after # may be that of a screen.
 const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')?.focus()
-
-/** The screens that the user may open, in the order of the navigation. */
-function useScreens(): readonly { readonly path: string; readonly label: string }[] {
-  const { data: caller } = useCaller()
-  const canReadState = caller?.state.read === true
-  const canReadData = caller?.anyDatasource.read === true
-  return [
-    { path: '/', label: 'Overview' },
-    { path: '/datasources', label: 'Datasources' },
-    ...(canReadState ? [{ path: '/tiers', label: 'Tiers' }] : []),
-    ...(hasCluster() && canReadData ? [{ path: '/compaction', label: 'Compaction' }] : []),
-    ...(hasCluster() && (canReadState || canReadData || caller?.anyDatasource.write)
-      ? [{ path: '/runs', label: 'Runs' }]
-      : []),
-    ...(caller?.security.read && caller.storesRoles ? [{ path: '/access', label: 'Access' }] : []),
-    ...(caller?.simulation && canReadState ? [{ path: '/faults', label: 'Faults' }] : []),
-    ...(hasCluster() && canReadData ? [{ path: '/sql', label: 'SQL' }] : []),
-  ]
-}
 
 function Header() {
   const [location, navigate] = useLocation()

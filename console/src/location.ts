@@ -41,3 +41,6 @@ export const datasourceAddress = (dataSource: string): string =>
 /** Returns the address of the compaction screen with a selected datasource. */
 export const compactionAddress = (dataSource: string): string =>
   `/compaction/${encodeURIComponent(dataSource)}`
+
+/** Returns the address of the screen of tiers and servers with a server that was found. */
+export const serverAddress = (host: string): string => `/tiers/${encodeURIComponent(host)}`

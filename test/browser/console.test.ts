@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
@@ -135,8 +135,16 @@ describe('the console', { skip }, () => {
     await page.keyboard.press('/')
     await page.getByRole('searchbox').pressSequentially('wiki')
     await page.getByText('1 of 5').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('searchbox').fill('')
+    await page.getByRole('searchbox').fill('sq')
+    await page.getByRole('status', { name: 'Also found' }).getByRole('link', { name: 'SQL' }).waitFor()
+    await page.getByRole('searchbox').fill('hot-2')
+    await page
+      .getByRole('status', { name: 'Also found' })
+      .getByRole('link', { name: 'hot-2.example:8083' })
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('article.found', { hasText: 'hot-2.example:8083' }).waitFor()
+    await page.goBack()
     const row = page.getByRole('row', { name: /wikipedia/ })
     await row.waitFor()
     const path = '/svc/coordinator/v1/metadata/datasources/wikipedia/segments'
@@ -154,14 +162,30 @@ describe('the console', { skip }, () => {
       rule.period === 'P13M' ? { ...rule, period: 'P1Y' } : rule,
     )
     const { json } = await cluster.router.post(`${rulesPath}/simulate`, { rules: { wikipedia: rules } })
-    const { effects } = (json as { summary: { effects: Record<string, { segments: number; days: number }> } })
-      .summary
+    const { effects, datasources } = (
+      json as {
+        summary: {
+          effects: Record<string, { segments: number; days: number; copies: number }>
+          datasources: Record<string, { tiers: Record<string, Record<string, { bytes: number }>> }>
+        }
+      }
+    ).summary
     const review = (await page.locator('.datasource').textContent())!
     assert.ok(effects.unqueryable!.segments > 0)
     assert.ok(review.includes(`${effects.unqueryable!.segments} segments`), review)
     assert.ok(review.includes(`${effects.unqueryable!.days} days become unqueryable`), review)
+    const arrow = `cold → dropped: ${effects.dropped!.copies} replicas, `
+    assert.match((await page.locator('.moves text').allTextContents()).join(), new RegExp(`^${arrow}[^,]+$`))
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'datasource')
+    await page.getByText('Cost per month: enter prices').click()
+    await page.getByLabel('Price of a GiB per month in cold').fill('0.5')
+    const costs = ['before', 'after'].map((side) =>
+      ((datasources.wikipedia!.tiers.cold![side]!.bytes / 2 ** 30) * 0.5).toFixed(2),
+    )
+    await page.getByText(`${costs.join(' → ')}`).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await page.getByText(/^Cost per month/).click()
   })
 
   test('applies a loss only after it was confirmed, and undoes it', async () => {
@@ -229,6 +253,8 @@ describe('the console', { skip }, () => {
     await page.keyboard.press('End')
     await page.keyboard.press('+')
     await page.getByRole('heading', { name: 'Data by day' }).or(page.getByText('Data by')).first().waitFor()
+    for (let times = 0; times < 20; times += 1) await page.keyboard.press('+')
+    await page.getByRole('heading', { name: 'Data by minute' }).waitFor()
     await page.keyboard.press('0')
     await page.keyboard.press('End')
     await page.keyboard.press('Enter')
@@ -311,8 +337,8 @@ describe('the console', { skip }, () => {
     await copier.getByRole('button', { name: 'Copy as curl' }).click()
     await copier.getByText('Copied').waitFor()
     const command = (await copier.evaluate('navigator.clipboard.readText()')) as string
-    assert.ok(command.startsWith("curl -sS --cacert .svc/pki/authority.pem -u 'admin'"), command)
-    symlinkSync(cluster.home.root, path.join(plans, '.svc'))
+    const authority = path.join(cluster.home.pki, 'authority.pem')
+    assert.ok(command.startsWith(`curl -sS --cacert '${authority}' -u 'admin'`), command)
     // curl asks for the password on a terminal.
     const withPassword = command.replace("-u 'admin'", '-f -u "admin:$PASSWORD"')
     const env = { ...process.env, PASSWORD: cluster.adminPassword! }
@@ -441,6 +467,11 @@ describe('the console', { skip }, () => {
     assert.deepEqual(await dark.findings(), [])
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('carol now has the role reader.').waitFor()
+    await page.getByLabel('New password').fill('another-password')
+    await page.getByRole('button', { name: 'Set password' }).click()
+    await page.getByText('Changed the password of carol.').waitFor()
+    const caller = { path: '/svc/router/v1/caller', credentials: 'carol:another-password' }
+    assert.equal((await cluster.router.send(caller)).status, 200)
     await page.getByText('Delete this user').click()
     await page.getByLabel(/to confirm/).fill('carol')
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -542,6 +573,10 @@ describe('the console', { skip }, () => {
       .getByText(/No server has task slots|The task/)
       .first()
       .waitFor()
+    await page.getByRole('button', { name: 'Shut down…' }).click()
+    await page.getByText('Shut down this task? Its work will be lost.').waitFor()
+    await page.getByRole('button', { name: 'Shut down', exact: true }).click()
+    await page.getByText(/^kill task for koalas, failed/).waitFor()
     dark.problems.splice(0)
 
     const nobody = { path: '/svc/coordinator/v1/servers', credentials: credentialsOf('nobody') }
@@ -644,6 +679,13 @@ describe('the console', { skip }, () => {
     await page.getByLabel('Query').fill('SELEC')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByRole('alert').waitFor()
+    const forever = 'SELECT COUNT(*) FROM sys.segments a, sys.segments b, sys.segments c, sys.segments d'
+    await page.getByLabel('Query').fill(`${forever} WHERE a.size + b.size * c.size - d.size = 7`)
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('Running…').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Canceled.').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Run' }).isEnabled())
     dark.problems.splice(0)
   })
 
@@ -684,6 +726,7 @@ describe('the console', { skip }, () => {
     await light.page.getByRole('link', { name: 'Tiers', exact: true }).click()
     await light.page.getByRole('button', { name: /fails: hot-1/ }).click()
     await light.page.getByText(/^What if hot-1/).waitFor()
+    await light.page.getByText(/At the measured rates, that takes at least \d+ s/).waitFor()
     assert.deepEqual(await light.findings(), [])
     await light.page.getByRole('link', { name: 'Compaction', exact: true }).click()
     await light.page.getByRole('group', { name: /Calendar of compaction/ }).waitFor()
@@ -814,6 +857,8 @@ describe('the console', { skip }, () => {
     const leaver = await openPage(browser)
     await logIn(leaver.page, `${link.url}/console/datasources/koalas`, 'leaver', passwordOf('leaver'))
     await leaver.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await leaver.page.getByRole('button', { name: 'Add rule' }).click()
+    await leaver.page.getByText('Preview of an unsaved edit').waitFor()
     const at = '/proxy/coordinator/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator'
     await cluster.router.post(`${at}/users/leaver/credentials`, { password: 'another-password' })
     // The stream starts again, which the cluster refuses.
@@ -824,6 +869,7 @@ describe('the console', { skip }, () => {
     await leaver.page.getByRole('button', { name: 'Log in' }).click()
     await leaver.page.getByRole('dialog').waitFor({ state: 'detached' })
     await leaver.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await leaver.page.getByText('Preview of an unsaved edit').waitFor()
     await leaver.context.close()
     link.close()
   })

@@ -237,6 +237,34 @@ describe('the console, when something unusual happens', { skip }, () => {
     assert.equal(await skippedOf(), 'P14D')
   })
 
+  test('suspends and resumes a supervisor after a review', async () => {
+    const clusterConfigPath = '/svc/indexer/v1/compaction/config/cluster'
+    const supervisorPath = '/svc/indexer/v1/supervisor'
+    const before = await cluster.router.get<object>(clusterConfigPath)
+    const spec = await cluster.router.get<object>(`${compactionPath}/wikipedia`)
+    await cluster.router.post(clusterConfigPath, { ...before, useSupervisors: true })
+    await cluster.router.post(supervisorPath, { type: 'autocompact', spec })
+    await open('compaction')
+    const supervisors = page.getByRole('region', { name: 'Supervisors' })
+    const isSuspended = async () => {
+      const list = await cluster.router.get<{ suspended: boolean }[]>(`${supervisorPath}?full`)
+      return list.map(({ suspended }) => suspended)
+    }
+    await supervisors.getByRole('button', { name: 'Suspend…' }).click()
+    await supervisors.getByText(/submits no more tasks for wikipedia until you resume it/).waitFor()
+    assert.deepEqual(await isSuspended(), [false])
+    await supervisors.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await supervisors.getByText('suspended').waitFor()
+    assert.deepEqual(await isSuspended(), [true])
+    assert.deepEqual(await opened.findings(), [])
+    await supervisors.getByRole('button', { name: 'Resume…' }).click()
+    await supervisors.getByRole('button', { name: 'Resume', exact: true }).click()
+    await supervisors.getByRole('button', { name: 'Suspend…' }).waitFor()
+    assert.deepEqual(await isSuspended(), [false])
+    await cluster.router.post(`${supervisorPath}/autocompact__wikipedia/terminate`, undefined)
+    await cluster.router.post(clusterConfigPath, before)
+  })
+
   test('shows nothing of the last user to the next one', async () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P13M', 'P14M')
@@ -400,12 +428,21 @@ describe('the console, when something unusual happens', { skip }, () => {
   test('keeps an edit while the leader is killed, and applies it afterward', async () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P13M', 'P14M')
+    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
+    await page.evaluate(`new MutationObserver(() => {
+      globalThis.wasOutdated = globalThis.wasOutdated === true || document.querySelector('.outdated') !== null
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })`)
     const { pid } = cluster.processes().find(({ instance }) => instance === 'coordinator')!.process!
     process.kill(pid, 'SIGKILL')
     await text(/^(No connection|Waiting for the leader)/).waitFor()
+    const refreshed = page.waitForResponse(
+      (response) => response.url().includes('/coordinator/v1/inventory') && response.ok(),
+    )
     await text('was P13M').waitFor()
+    await refreshed
     await isGone(/^(No connection|Waiting for the leader)/)
-    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
+    // Until the inventory of the next leader is previewed, the last preview of the edit stays valid.
+    assert.equal(await page.evaluate('globalThis.wasOutdated'), false)
     await button('Apply').click()
     await text('Applied.').waitFor()
     assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P14M', ''])

@@ -97,6 +97,26 @@ describe('a new user of the console', { skip }, () => {
     await page.locator('.drop-zone').dispatchEvent('drop', { dataTransfer })
   }
 
+  test('sees what to do first on each screen of an empty cluster', async () => {
+    const said: Readonly<Record<string, RegExp>> = {
+      Tiers: /not within a year/,
+      Compaction: /No datasource is compacted/,
+      Runs: /Ingest a file/,
+      SQL: /There is no datasource that you may query/,
+    }
+    for (const [screen, text] of Object.entries(said)) {
+      await open(screen)
+      await page.getByText(text).first().waitFor()
+    }
+    // Rules can be set before there is data.
+    await open('Datasources')
+    await click(page.getByRole('link', { name: 'sales', exact: true }))
+    await page.getByRole('heading', { name: 'No data yet' }).waitFor()
+    await page.getByRole('button', { name: /Load by period P7D → hot/ }).waitFor()
+    assert.deepEqual(await opened.findings(), [])
+    await open('Overview')
+  })
+
   test('drops a file, sees its columns, ingests it, and watches the task', async () => {
     await open('Runs')
     const of = page.getByRole('region', { name: 'Ingest a file' })

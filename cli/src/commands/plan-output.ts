@@ -1,5 +1,5 @@
+import type { Prices } from '@svc/domain/costs'
 import type { ClusterClient } from '../client/index.ts'
-import type { Prices } from '../declared-state/index.ts'
 import { printJson, writeFileOf } from '../output/index.ts'
 import type { MadePlan } from '../plan/index.ts'
 import { bandsOf, type PreviewFormat, printReport, printWarnings } from './rules-output.ts'
@@ -25,7 +25,7 @@ export async function printPlan(
       datasource: only.path.at(-1)!,
       list: (only.after ?? []) as unknown[],
     }))
-  const costs = prices && preview && room.costsOf(prices, preview)
+  const costs = prices && preview && room.costsOfPreview(prices, preview)
   const shown =
     preview &&
     reportOf(preview, bands, {

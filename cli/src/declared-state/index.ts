@@ -6,7 +6,6 @@ export * from './access-problems.ts'
 export * from './changes.ts'
 export * from './parse.ts'
 export * from './plan.ts'
-export type { Prices } from './prices.ts'
 export * from './schema.ts'
 export {
   meaningOf,

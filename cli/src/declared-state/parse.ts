@@ -1,7 +1,7 @@
+import { type Prices, readPrices } from '@svc/domain/costs'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
 import { assertKnownFields, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
-import { type Prices, readPrices } from './prices.ts'
 import { RuleSets } from './rule-sets.ts'
 import { definitionOf, type SectionKind, sectionDefinitions } from './sections.ts'
 import { fieldAt, keyOf, type Section, type State } from './state.ts'

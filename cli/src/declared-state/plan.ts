@@ -9,6 +9,7 @@ import {
 } from '@svc/domain/saved-plan'
 import { formatBytes, formatCount } from '@svc/domain/text'
 import {
+  byName,
   isJsonObject,
   omittable,
   type Reader,
@@ -20,7 +21,6 @@ import {
   readText,
   refuse,
 } from '@svc/domain/validation'
-import { byName } from './by-name.ts'
 import { type Change, differ } from './changes.ts'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
 import { fieldAt, type LiveState, valueAt } from './state.ts'

@@ -1,6 +1,6 @@
+import { readPrices } from '@svc/domain/costs'
 import { ruleSchema } from '@svc/domain/rules'
 import { type JsonObject, schemaOf } from '@svc/domain/validation'
-import { readPrices } from './prices.ts'
 import { ruleSetField } from './rule-sets.ts'
 import { ruleListSchema, sectionDefinitions } from './sections.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Change } from '../declared-state/index.ts'
 import type { AnsweredPreview } from '../preview/index.ts'
-import { costDetail, costsOf } from './costs.ts'
+import { costDetail, costsOfPreview } from './costs.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 
 const gib = 2 ** 30
@@ -45,7 +45,7 @@ describe('the costs of a plan', () => {
   const prices = { currency: 'EUR', perGibMonth: { hot: 0.5, cold: 0.1, unused: 9 } }
 
   test('are those of the replicas by tier, before, after, and at the end of the horizon', () => {
-    const costs = costsOf(prices, answer)!
+    const costs = costsOfPreview(prices, answer)!
     assert.deepEqual([costs.before, costs.after, costs.later], [50, 26, 20])
     const { table, notes } = costDetail(costs)
     assert.deepEqual(table, {
@@ -61,8 +61,11 @@ describe('the costs of a plan', () => {
 
   test('are unknown to a user who may not read the tiers, and left out without prices', () => {
     const { tiers: _, ...summary } = answer.summary
-    assert.equal(costsOf(prices, { ...answer, summary }), undefined)
-    assert.deepEqual(costDetail(costsOf({ currency: undefined, perGibMonth: {} }, answer)!).table.rows, [])
+    assert.equal(costsOfPreview(prices, { ...answer, summary }), undefined)
+    assert.deepEqual(
+      costDetail(costsOfPreview({ currency: undefined, perGibMonth: {} }, answer)!).table.rows,
+      [],
+    )
   })
 })
 

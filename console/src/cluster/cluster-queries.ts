@@ -37,6 +37,8 @@ interface CallerAnswer {
   readonly simulation: boolean
   /** Whether the clock of the cluster can be moved. */
   readonly simulatedClock: boolean
+  /** Where the certificate authority is on the machine of the router; null if unknown. */
+  readonly authorityFile: string | null
 }
 
 /** What the user may do, in general and with one datasource. */

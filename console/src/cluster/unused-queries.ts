@@ -11,7 +11,7 @@ export interface UnusedSegment {
 /** How many unused segments are read at most. */
 export const maxUnusedSegments = 10_000
 
-/** The unused segments of a datasource; a snapshot has none. */
+/** The unused segments of a datasource. A snapshot contains none. */
 export const useUnusedSegments = (dataSource: string) =>
   useQuery({
     queryKey: ['unusedSegments', dataSource],
@@ -21,6 +21,5 @@ export const useUnusedSegments = (dataSource: string) =>
           `/svc/coordinator/v1/metadata/datasources/${encodeURIComponent(dataSource)}/unusedSegments?limit=${maxUnusedSegments}`,
         )
       ).map(({ dataSegment: { interval, size } }) => ({ interval, size })),
-    enabled: hasCluster(),
-    refetchInterval: pollMs,
+    ...(hasCluster() ? { refetchInterval: pollMs } : { enabled: false, initialData: [] }),
   })

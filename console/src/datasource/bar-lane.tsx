@@ -9,10 +9,19 @@ interface BarLaneInput {
   readonly scale: ScaleTime<number, number>
   readonly height: number
   readonly isEdited: boolean
+  /** The first and the last bucket may be cut off. */
+  readonly clipId: string
 }
 
 /** Bytes of replicas by tier over time: what the rules require as bars, and what is served as a line. */
-export const BarLane = memo(function BarLane({ view, colors, scale, height, isEdited }: BarLaneInput) {
+export const BarLane = memo(function BarLane({
+  view,
+  colors,
+  scale,
+  height,
+  isEdited,
+  clipId,
+}: BarLaneInput) {
   const { buckets, replicas } = view
   if (!buckets) return null
   const start = Date.parse(buckets.start)
@@ -24,6 +33,7 @@ export const BarLane = memo(function BarLane({ view, colors, scale, height, isEd
   // Data that is lost or was never loaded has no replicas, so its own size is drawn.
   const lostAt = (index: number) => Math.max(buckets.unqueryable[index]!, buckets.unused[index]!)
   const tops = indexes.map((index) => Math.max(sum(index, 'after') + lostAt(index), sum(index, 'before')))
+  const hasData = tops.some((top) => top > 0)
   const max = Math.max(1, ...tops) * 1.06
   const yOf = (bytes: number) => (bytes / max) * (height - 8)
   const gap = xOf(1) - xOf(0) > 5 ? 1 : 0
@@ -33,7 +43,7 @@ export const BarLane = memo(function BarLane({ view, colors, scale, height, isEd
   )
   return (
     <g className="bars">
-      {[0.5, 1].map((share) => (
+      {(hasData ? [0.5, 1] : []).map((share) => (
         <GridLine
           key={share}
           bytes={Math.round((max / 1.06) * share)}
@@ -41,36 +51,45 @@ export const BarLane = memo(function BarLane({ view, colors, scale, height, isEd
           scale={scale}
         />
       ))}
-      {indexes.map((index) => {
-        const x = xOf(index) + gap
-        const width = Math.max(1, xOf(index + 1) - xOf(index) - gap)
-        let bottom = height
-        const parts = tiers.flatMap(([tier, { after }]) => {
-          const size = yOf(after[index]!)
-          if (size === 0) return []
-          bottom -= size
+      <g clipPath={`url(#${clipId})`}>
+        {indexes.map((index) => {
+          const x = xOf(index) + gap
+          const width = Math.max(1, xOf(index + 1) - xOf(index) - gap)
+          let bottom = height
+          const parts = tiers.flatMap(([tier, { after }]) => {
+            const size = yOf(after[index]!)
+            if (size === 0) return []
+            bottom -= size
+            return (
+              <rect
+                key={tier}
+                className={`tier-${colors.get(tier)}`}
+                x={x}
+                y={bottom}
+                width={width}
+                height={size}
+              />
+            )
+          })
+          const lost = yOf(lostAt(index))
           return (
-            <rect
-              key={tier}
-              className={`tier-${colors.get(tier)}`}
-              x={x}
-              y={bottom}
-              width={width}
-              height={size}
-            />
+            <g key={index}>
+              {parts}
+              {lost > 0 && (
+                <rect
+                  className="loss"
+                  x={x}
+                  y={bottom - lost}
+                  width={width}
+                  height={lost}
+                  fill="url(#loss)"
+                />
+              )}
+            </g>
           )
-        })
-        const lost = yOf(lostAt(index))
-        return (
-          <g key={index}>
-            {parts}
-            {lost > 0 && (
-              <rect className="loss" x={x} y={bottom - lost} width={width} height={lost} fill="url(#loss)" />
-            )}
-          </g>
-        )
-      })}
-      {(isEdited || replicas) && <path className="served" d={served.join('')} />}
+        })}
+        {(isEdited || replicas) && <path className="served" d={served.join('')} />}
+      </g>
     </g>
   )
 })

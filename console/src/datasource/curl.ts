@@ -2,11 +2,18 @@ import type { RuleJson } from '@svc/domain/rules'
 import { rulesPath } from '../cluster/index.ts'
 import { currentSession } from '../session/index.ts'
 
+// Where the authority is for a user who works in the folder of a cluster.
+const usualAuthorityFile = '.svc/pki/authority.pem'
+
 /** Returns a command that stores rules. curl prompts for the password, so the command can be shared. */
 export function curlOf(
   dataSource: string,
   rules: readonly RuleJson[],
-  { author, comment }: { readonly author: string; readonly comment: string },
+  {
+    author,
+    comment,
+    authorityFile,
+  }: { readonly author: string; readonly comment: string; readonly authorityFile: string | null },
 ): string {
   const headers = [
     'Content-Type: application/json',
@@ -15,7 +22,7 @@ export function curlOf(
   ]
   const { authorization, user } = currentSession()
   const options = [
-    ...(location.protocol === 'https:' ? ['--cacert .svc/pki/authority.pem'] : []),
+    ...(location.protocol === 'https:' ? [`--cacert ${quoted(authorityFile ?? usualAuthorityFile)}`] : []),
     ...(authorization === undefined ? [] : [`-u ${quoted(user)}`]),
   ]
   return [

@@ -9,6 +9,7 @@ import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
+import { Elsewhere } from './elsewhere.tsx'
 
 const rowHeight = 36
 
@@ -18,6 +19,7 @@ export function DatasourceList() {
   const future = useFuture()
   const [search, setSearch] = useState('')
   const [, navigate] = useLocation()
+  const elsewhere = useRef<HTMLParagraphElement>(null)
   const shown = useMemo(() => {
     const wanted = search.trim().toLowerCase()
     return data?.datasources.filter(({ name }) => name.toLowerCase().includes(wanted)) ?? []
@@ -32,6 +34,7 @@ export function DatasourceList() {
   const open = () => {
     const [first] = shown
     if (first) navigate(datasourceAddress(first.name))
+    else elsewhere.current?.querySelector('a')?.click()
   }
   return (
     <div className={future.isFuture ? 'page future' : 'page'}>
@@ -47,21 +50,22 @@ export function DatasourceList() {
           >
             <input
               type="search"
-              placeholder="Find a datasource ( / )"
-              aria-label="Find a datasource"
+              placeholder="Find a datasource, server, or screen ( / )"
+              aria-label="Find a datasource, server, or screen"
               value={search}
               onChange={(event) => setSearch(event.target.value)}
             />
           </form>
         </search>
       </div>
+      <Elsewhere text={search} list={elsewhere} />
       {future.answer && <FutureDatasources answer={future.answer} />}
       <p className="dim" role="status" hidden={future.isFuture}>
         {shown.length === data.datasources.length
           ? `${formatCount(shown.length)} in total`
           : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
       </p>
-      {!future.isFuture && <Rows datasources={shown} inventory={data} />}
+      {!future.isFuture && shown.length > 0 && <Rows datasources={shown} inventory={data} />}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import type { ServedFigures } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, useClockOffset } from '../clock/index.ts'
@@ -16,6 +16,7 @@ import { replicantsOf } from './rule-text.ts'
 import { useLinkedRules } from './rules-link.ts'
 import { RulesPanel } from './rules-panel.tsx'
 import { SegmentsDialog } from './segments-dialog.tsx'
+import { nextShown, type ShownPreview } from './shown-preview.ts'
 import { TimelinePanel } from './timeline-panel.tsx'
 import { type RulesEdit, useRulesEdit } from './use-rules-edit.ts'
 import { WhatMoves } from './what-moves.tsx'
@@ -128,6 +129,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             isValid={isValid}
             isOutdated={view.isOutdated}
             isFuture={offsetMs > 0}
+            colors={colors}
           />
         )}
       </aside>
@@ -188,12 +190,12 @@ function usePreview({
   const part = inventory.isLocal ? range : undefined
   const queries = useQueryClient()
   // A list may have 10,000 rules, which would be compared as text at every rendering.
-  const queryKey = ['preview', dataSource, inventory.revision, numberOf(rules), now, part, maxBuckets]
+  const subject = `${numberOf(rules)} ${offsetMs}`
+  const queryKey = ['preview', dataSource, inventory.revision, subject, now, part, maxBuckets]
   const task = { dataSource, rules, now, range: part, maxBuckets }
   const view = useQuery({
     queryKey,
     queryFn: ({ signal }) => callWorker('preview', { ...task, assumesSpace: true }, signal),
-    placeholderData: keepPreviousData,
     enabled: isValid,
     staleTime: inventory.isLocal ? Number.POSITIVE_INFINITY : 5000,
     gcTime: 10_000,
@@ -206,17 +208,18 @@ function usePreview({
       queries.setQueryData(queryKey, placed)
       return null
     },
-    enabled: isValid && view.data?.assumesSpace === true && !view.isPlaceholderData,
+    enabled: isValid && view.data?.assumesSpace === true,
     staleTime: 0,
     gcTime: 0,
     retry: false,
   })
-  // After a failure, the query has no data.
-  const data = useLast(view.data, view.data !== undefined)
+  const [shown, setShown] = useState<ShownPreview>()
+  const next = view.data ? nextShown(shown, { view: view.data, subject }) : shown
+  if (next !== shown) setShown(next)
   return {
-    data,
+    data: next?.view,
     /** Whether the preview is one of an earlier edit: that of this edit is being computed or failed, or the edit is invalid. */
-    isOutdated: view.isPlaceholderData || view.data === undefined,
+    isOutdated: next?.subject !== subject,
     error: view.error ?? placement.error,
   }
 }

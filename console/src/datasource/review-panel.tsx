@@ -6,6 +6,7 @@ import { useCaller, useLastRuleChange } from '../cluster/index.ts'
 import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { ChangeBy, CopyButton, formatDays, isTypedName, Name, Notice, Problem, visible } from '../ui/index.ts'
+import { CostsOfEdit } from './costs.tsx'
 import { curlOf } from './curl.ts'
 import { LoadTime } from './load-time.tsx'
 import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
@@ -25,6 +26,7 @@ interface ReviewInput {
   /** Whether the view is that of an earlier edit. */
   readonly isOutdated: boolean
   readonly isFuture: boolean
+  readonly colors: ReadonlyMap<string, number>
 }
 
 // Maximum number of warnings to show.
@@ -32,7 +34,7 @@ const maxWarnings = 5
 
 /** What the edit does in numbers, what is lost, and the buttons to apply or discard it. */
 export function ReviewPanel(input: ReviewInput) {
-  const { dataSource, edit, stored, view } = input
+  const { dataSource, edit, stored, view, colors } = input
   const apply = useApply(dataSource, edit, stored)
   const warnings = view.answer.warnings.filter(
     ({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit',
@@ -43,6 +45,7 @@ export function ReviewPanel(input: ReviewInput) {
       <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
       {!edit.isEdited && <Loss effects={view.answer.summary.effects} />}
       {edit.isEdited && input.isValid && <LoadTime dataSource={dataSource} rules={edit.list} />}
+      {edit.isEdited && <CostsOfEdit dataSource={dataSource} view={view} colors={colors} />}
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
           {sentence(message, dataSource)}
@@ -229,6 +232,7 @@ function Buttons({
   readonly canApply: boolean | undefined
   readonly isDanger: boolean
 }) {
+  const { data: caller } = useCaller(dataSource)
   return (
     <div className="row between buttons">
       <span className="row">
@@ -250,7 +254,12 @@ function Buttons({
         <SavePlanButton dataSource={dataSource} edit={edit} effects={view.answer.summary.effects} />
         <CopyButton label="Copy link" textOf={() => linkToRules(dataSource, edit.list)} />
         {hasCluster() ? (
-          <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, edit.note)} />
+          <CopyButton
+            label="Copy as curl"
+            textOf={() =>
+              curlOf(dataSource, edit.list, { ...edit.note, authorityFile: caller?.authorityFile ?? null })
+            }
+          />
         ) : (
           <CopyButton label="Copy rules" textOf={() => JSON.stringify(edit.list, null, 2)} />
         )}

@@ -12,6 +12,7 @@ import { describeRule, partsOf, replicantsOf } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
 import { UnusedSegments } from './unused-segments.tsx'
 import type { RulesEdit } from './use-rules-edit.ts'
+import { whyNoAxis } from './why-no-axis.ts'
 
 interface PanelInput {
   readonly dataSource: string
@@ -35,7 +36,7 @@ export function TimelinePanel(input: PanelInput) {
   const { view, range, onRange, now, colors, edit, rules, defaults, isFuture, isOutdated, onExplain } = input
   const [cursor, setCursor] = useState<number>()
   const compaction = useCompaction(input.dataSource)
-  const { data: unused } = useUnusedSegments(input.dataSource)
+  const { data: unused, error: unusedError } = useUnusedSegments(input.dataSource)
   const { buckets } = view
   const shown = range ?? rangeOf(view)
   const bandsAfter = useBands(rules, defaults, now, shown, colors)
@@ -51,7 +52,8 @@ export function TimelinePanel(input: PanelInput) {
         : [],
     [buckets, view.replicas, compaction.data, unused],
   )
-  if (!buckets || !shown) return <NoAxis dataSource={input.dataSource} unused={unused ?? []} />
+  if (!buckets || !shown)
+    return <NoAxis dataSource={input.dataSource} unused={unused} problem={unusedError?.message} />
   const start = Date.parse(buckets.start)
   const rangeAt = (bucket: number): TimeRange => ({
     start: start + bucket * buckets.widthMs,
@@ -99,13 +101,26 @@ const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
 function NoAxis({
   dataSource,
   unused,
+  problem,
 }: {
   readonly dataSource: string
-  readonly unused: readonly UnusedSegment[]
+  /** Undefined if unknown. */
+  readonly unused: readonly UnusedSegment[] | undefined
+  /** Why the unused segments are unknown. */
+  readonly problem: string | undefined
 }) {
   const { data: inventory } = useInventory()
   const figures = inventory?.datasources.find(({ name }) => name === dataSource)
-  if (figures && figures.segments > 0)
+  const reason = whyNoAxis({ used: figures?.segments ?? 0, unused: unused?.length })
+  if (reason === 'unknown')
+    return problem === undefined ? (
+      <Empty title="Loading the data" />
+    ) : (
+      <Empty title="No used segments">
+        <p>Failed to find out whether there are unused segments: {problem}</p>
+      </Empty>
+    )
+  if (figures && reason === 'onlyUnbounded')
     return (
       <section aria-label="Timeline" className="panel">
         <h2>Data without a time axis</h2>
@@ -113,13 +128,13 @@ function NoAxis({
           {countOf(figures.segments, 'segment')} ({formatBytes(figures.bytes)}) of <Name>{dataSource}</Name>{' '}
           without a start or an end, such as a segment of all time. Only rules that apply forever match them.
         </p>
-        <UnusedSegments dataSource={dataSource} unused={unused} />
+        <UnusedSegments dataSource={dataSource} unused={unused ?? []} />
       </section>
     )
-  if (unused.length > 0)
+  if (reason === 'onlyUnused')
     return (
       <Empty title="No used segments">
-        <UnusedSegments dataSource={dataSource} unused={unused} />
+        <UnusedSegments dataSource={dataSource} unused={unused ?? []} />
       </Empty>
     )
   return (

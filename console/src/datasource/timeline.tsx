@@ -1,10 +1,13 @@
 import { type ScaleTime, scaleUtc } from 'd3-scale'
-import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
 import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { useWidth } from '../ui/index.ts'
+import { axisTicks } from './axis-ticks.ts'
 import { BarLane } from './bar-lane.tsx'
 import type { LaneCell } from './lane-cell.ts'
 import { BandLane, type BandRule, CellLane } from './lanes.tsx'
+import { moveArrows } from './move-arrows.ts'
+import { MoveLane, moveRowHeight } from './move-lane.tsx'
 
 /** What the timeline shows. Every lane has the same time axis. */
 export interface TimelineInput {
@@ -40,8 +43,16 @@ export function Timeline(input: TimelineInput) {
   )
   const barHeight = Math.round(Math.min(300, Math.max(150, innerHeight * 0.24)))
   const { onKeyDown, pointer, brush } = useAxisControl(input, scale)
+  const clipId = useId()
+  const moves = useMemo(
+    () => moveArrows(view.moves ?? [], (instant) => scale(instant), width),
+    [view.moves, scale, width],
+  )
   const bandsTop = barHeight + axisHeight
-  const cellsTop = bandsTop + bandHeight * (isEdited ? 2 : 1) + 4
+  // Arrows point from the rules of now to those of the edit.
+  const movesTop = bandsTop + bandHeight
+  const afterTop = movesTop + moves.rows * moveRowHeight
+  const cellsTop = afterTop + (isEdited ? bandHeight : 0) + 4
   const height = cellsTop + cells.length * cellHeight
   const start = Date.parse(view.buckets?.start ?? '')
   const widthMs = view.buckets?.widthMs ?? 1
@@ -57,14 +68,27 @@ export function Timeline(input: TimelineInput) {
     >
       <svg width={width + labelWidth} height={height} aria-hidden="true" {...pointer}>
         <Patterns />
+        <clipPath id={clipId}>
+          <rect width={width} height={height} />
+        </clipPath>
         <g transform={`translate(${labelWidth},0)`}>
-          <BarLane view={view} colors={input.colors} scale={scale} height={barHeight} isEdited={isEdited} />
+          <BarLane
+            view={view}
+            colors={input.colors}
+            scale={scale}
+            height={barHeight}
+            isEdited={isEdited}
+            clipId={clipId}
+          />
           <Axis scale={scale} top={barHeight} />
-          <BandLane bands={bandsNow} scale={scale} top={bandsTop} />
-          {isEdited && <BandLane bands={bandsAfter} scale={scale} top={bandsTop + bandHeight} isFuture />}
-          {cells.map((lane, index) => (
-            <CellLane key={lane.label} cells={lane.cells} xOf={xOf} top={cellsTop + index * cellHeight} />
-          ))}
+          <g clipPath={`url(#${clipId})`}>
+            <BandLane bands={bandsNow} scale={scale} top={bandsTop} />
+            <MoveLane arrows={moves.arrows} colors={input.colors} top={movesTop} />
+            {isEdited && <BandLane bands={bandsAfter} scale={scale} top={afterTop} isFuture />}
+            {cells.map((lane, index) => (
+              <CellLane key={lane.label} cells={lane.cells} xOf={xOf} top={cellsTop + index * cellHeight} />
+            ))}
+          </g>
           {cursor !== undefined && (
             <rect
               className="cursor"
@@ -78,8 +102,10 @@ export function Timeline(input: TimelineInput) {
         <g className="lane-names">
           <text y={barHeight - 6}>replicas by tier</text>
           <text y={bandsTop + 16}>{isEdited ? 'rules now' : 'rules'}</text>
+          {moves.rows > 0 && <text y={movesTop + 19}>moves</text>}
+          {moves.hidden > 0 && <text y={movesTop + 33}>{`${moves.hidden} more below`}</text>}
           {isEdited && (
-            <text className="future-text" y={bandsTop + bandHeight + 16}>
+            <text className="future-text" y={afterTop + 16}>
               rules after
             </text>
           )}
@@ -94,38 +120,23 @@ export function Timeline(input: TimelineInput) {
   )
 }
 
-// The width of a label, in pixels.
-const minTickGap = 76
-
-/** Returns as many regular ticks as have room for their labels. */
-function ticksOf(scale: Scale, width: number): Date[] {
-  for (let count = Math.floor(width / minTickGap); count > 2; count -= 1) {
-    const ticks = scale.ticks(count)
-    const gaps = ticks.slice(1).map((tick, index) => scale(tick) - scale(ticks[index]!))
-    if (Math.min(...gaps) >= minTickGap) return ticks
-  }
-  return scale.ticks(2)
-}
-
 type Scale = ScaleTime<number, number>
 
 function Axis({ scale, top }: { readonly scale: Scale; readonly top: number }) {
   const [, width = 0] = scale.range()
-  const ticks = ticksOf(scale, width)
-  const isDaily = ticks.every((tick) => tick.getTime() % 86_400_000 === 0)
-  const isMonthly = isDaily && ticks.every((tick) => tick.getUTCDate() === 1)
+  const ticks = axisTicks(scale, width)
+  const isDaily = ticks.every(({ time }) => time.getTime() % 86_400_000 === 0)
+  const isMonthly = isDaily && ticks.every(({ time }) => time.getUTCDate() === 1)
   return (
     <g className="axis" transform={`translate(0,${top})`}>
       <line x2={width} />
-      {ticks.map((tick) => {
-        const x = scale(tick)
-        const text = tick.toISOString()
+      {ticks.map(({ time, x, isAtEnd }) => {
+        const text = time.toISOString()
         const label = isMonthly
           ? text.slice(0, 7)
           : isDaily
             ? text.slice(0, 10)
             : text.slice(5, 16).replace('T', ' ')
-        const isAtEnd = x > width - 40
         return (
           <g key={text} transform={`translate(${x},0)`}>
             <line y2={4} />
@@ -192,6 +203,10 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
   }
   const xOf = (event: PointerEvent) =>
     event.clientX - event.currentTarget.getBoundingClientRect().left - labelWidth
+  const brushed = ({ from, to }: Brush): TimeRange => ({
+    start: scale.invert(from).getTime(),
+    end: scale.invert(to).getTime(),
+  })
   const bucketAt = (x: number) => Math.floor((scale.invert(x).getTime() - start) / widthMs)
   const pointer = {
     onPointerMove: (event: PointerEvent) => {
@@ -205,7 +220,7 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
       if (event.button === 0 && xOf(event) >= 0) setAnchor(xOf(event))
     },
     onPointerUp: (event: PointerEvent) => {
-      if (brush) onRange({ start: scale.invert(brush.from).getTime(), end: scale.invert(brush.to).getTime() })
+      if (brush) onRange(zoomed(brushed(brush), 1, (brushed(brush).start + brushed(brush).end) / 2))
       else if (anchor !== undefined) {
         const bucket = bucketAt(xOf(event))
         if (bucket >= 0 && bucket < count) onExplain(bucket)
@@ -221,7 +236,7 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
   return { onKeyDown, pointer, brush }
 }
 
-const minSpanMs = 3_600_000
+const minSpanMs = 5 * 60_000
 
 function zoomed({ start, end }: TimeRange, factor: number, center: number): TimeRange {
   const span = Math.max(minSpanMs, (end - start) * factor)

@@ -46,6 +46,7 @@ export class SnapshotAnswers {
           now: formatInstant(this.inventory.now),
           simulation: false,
           simulatedClock: false,
+          authorityFile: null,
         }
       case '/svc/coordinator/v1/servers':
         return this.inventory.servers.map(({ name, type, tier, maxSizeBytes }, index) => ({

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { type TaskStatus, useCaller } from '../cluster/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { formatMinute, Name, Notice } from '../ui/index.ts'
-import { stateOf } from './task-state.ts'
+import { hasStarted, stateOf } from './task-state.ts'
 
 const logBytes = 30_000
 
@@ -11,11 +11,10 @@ const logBytes = 30_000
 export function TaskPanel({ task }: { readonly task: TaskStatus }) {
   const path = `/svc/indexer/v1/task/${encodeURIComponent(task.id)}`
   const isUnfinished = task.status === 'RUNNING'
-  const hasStarted = task.runnerStatusCode !== 'WAITING' && task.runnerStatusCode !== 'PENDING'
   const log = useQuery({
     queryKey: ['taskLog', task.id],
     queryFn: async () => await (await send(`${path}/log?offset=-${logBytes}`)).text(),
-    enabled: hasStarted,
+    enabled: hasStarted(task),
     retry: false,
     refetchInterval: isUnfinished ? 2000 : false,
   })
@@ -37,7 +36,11 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       <WhyTask task={task} />
       {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}
       <h3>Log</h3>
-      {!hasStarted && <p className="dim">There is no log before a worker starts the task.</p>}
+      {!hasStarted(task) && (
+        <p className="dim">
+          {isUnfinished ? 'There is no log before a worker starts the task.' : 'No worker started the task.'}
+        </p>
+      )}
       {log.error && <p className="dim">{log.error.message}</p>}
       {log.data !== undefined && (
         <pre className="log" tabIndex={0}>

@@ -5,3 +5,13 @@ export function stateOf({ status, runnerStatusCode }: TaskStatus): string {
   if (status === 'SUCCESS') return 'succeeded'
   return status === 'FAILED' ? 'failed' : runnerStatusCode.toLowerCase()
 }
+
+/** Whether a worker has started a task, so that there is a log. */
+export const hasStarted = ({
+  status,
+  runnerStatusCode,
+  location,
+}: Pick<TaskStatus, 'status' | 'runnerStatusCode' | 'location'>): boolean =>
+  status === 'RUNNING'
+    ? runnerStatusCode !== 'WAITING' && runnerStatusCode !== 'PENDING'
+    : location.host !== null

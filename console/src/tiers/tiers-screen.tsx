@@ -1,6 +1,7 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { useParams } from 'wouter'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import {
   type DataServer,
@@ -11,6 +12,7 @@ import {
   useLoadQueues,
   useServerActivity,
 } from '../cluster/index.ts'
+import { nameInAddress } from '../location.ts'
 import { TierFills } from '../overview/index.ts'
 import {
   byNumberedName,
@@ -205,7 +207,9 @@ interface GridInput {
 function ServerGrid(input: GridInput) {
   const { servers, queues, colors } = input
   const box = useRef<HTMLDivElement>(null)
-  const [found, setFound] = useState<string>()
+  const { server } = useParams<{ readonly server?: string }>()
+  const searched = server === undefined ? undefined : nameInAddress(server)
+  const [found, setFound] = useState(searched)
   const width = useWidth(box)
   const fitting = width === 0 ? maxCardsPerRow : Math.floor(width / minCardWidth)
   const cardsPerRow = Math.max(1, Math.min(maxCardsPerRow, fitting))
@@ -215,6 +219,13 @@ function ServerGrid(input: GridInput) {
     estimateSize: () => cardHeight + 8,
     overscan: 4,
   })
+  const isMeasured = width > 0
+  useEffect(() => {
+    const index = servers.findIndex(({ host }) => host === searched)
+    setFound(searched)
+    if (isMeasured && index >= 0) rows.scrollToIndex(Math.floor(index / cardsPerRow), { align: 'center' })
+    // Only a search scrolls: the list stays where it is when servers change.
+  }, [searched, isMeasured])
   return (
     <>
       {servers.length >= minMapped && (

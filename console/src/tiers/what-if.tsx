@@ -1,8 +1,10 @@
 import type { ChangedTier, ServerChanges, ServerChangesPreview } from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount, formatList } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
-import type { DataServer } from '../cluster/index.ts'
-import { formatShare, formatTime, Meter, Name, Notice, TierMark, visible } from '../ui/index.ts'
+import { type DataServer, useServerActivity } from '../cluster/index.ts'
+import { hasCluster } from '../session/index.ts'
+import { formatShare, formatSpan, formatTime, Meter, Name, Notice, TierMark, visible } from '../ui/index.ts'
+import { loadDurationOf } from './load-duration.ts'
 import { serversLostText } from './servers-lost.ts'
 import type { AssumedChanges } from './use-server-changes.ts'
 
@@ -25,7 +27,7 @@ export function WhatIf({
           <Notice kind="future" role="status">
             <b>What if {visible(sentenceOf(whatIf.changes))}?</b> Nothing has changed in the cluster.
           </Notice>
-          <Consequences preview={preview} />
+          <Consequences preview={preview} changes={whatIf.changes} servers={servers} />
         </>
       )}
       <ChangedTiers tiers={preview.tiers} colors={colors} />
@@ -63,7 +65,13 @@ function sentenceOf({ failed, drained, added }: ServerChanges): string {
   return formatList(parts)
 }
 
-function Consequences({ preview }: { readonly preview: ServerChangesPreview }) {
+interface ConsequencesInput {
+  readonly preview: ServerChangesPreview
+  readonly changes: ServerChanges
+  readonly servers: readonly DataServer[]
+}
+
+function Consequences({ preview, changes, servers }: ConsequencesInput) {
   const { tiers, unavailableSegments, unloadableSegments } = preview
   const sum = (amount: (tier: ChangedTier) => number): number =>
     tiers.reduce((total, tier) => total + amount(tier), 0)
@@ -88,12 +96,28 @@ function Consequences({ preview }: { readonly preview: ServerChangesPreview }) {
       )}
       {copies > 0 ? (
         <p className="sentence">
-          The servers load {countOf(copies, 'replica')} ({formatBytes(sum(({ loaded }) => loaded.bytes))}).
+          The servers load {countOf(copies, 'replica')} ({formatBytes(sum(({ loaded }) => loaded.bytes))}).{' '}
+          {hasCluster() && <Duration preview={preview} changes={changes} servers={servers} />}
         </p>
       ) : (
         unloadableSegments === 0 && <p className="sentence">No server needs to load anything.</p>
       )}
     </>
+  )
+}
+
+/** How long the loads take. A snapshot has no measured rates. */
+function Duration({ preview: { tiers }, changes, servers }: ConsequencesInput) {
+  const { data: activity = {} } = useServerActivity()
+  const loading = tiers.filter(({ loaded }) => loaded.copies > 0).length
+  const { atLeastMs, slowest, unmeasured } = loadDurationOf({ tiers, changes, servers, activity })
+  return (
+    <span title="At the rates at which the servers loaded recently. The coordinator may take longer, because it limits how many replicas it assigns in each run.">
+      {atLeastMs !== undefined &&
+        `At the measured rates, that takes at least ${formatSpan(atLeastMs)}${loading > 1 ? `; ${visible(slowest!)} takes longest` : ''}. `}
+      {unmeasured.length > 0 &&
+        `How long it takes in ${visible(formatList(unmeasured))} is unknown, because no loads have been measured there yet.`}
+    </span>
   )
 }
 

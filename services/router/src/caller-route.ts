@@ -22,6 +22,12 @@ const callerShape = z
     now: z.iso.datetime().describe('The current time of the cluster'),
     simulation: z.boolean().describe('Whether faults can be injected'),
     simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
+    authorityFile: z
+      .string()
+      .nullable()
+      .describe(
+        'File on the machine of the router with the authority that issued its certificate, in PEM; null if unknown, and for callers without READ on CONFIG',
+      ),
   })
   .meta({ title: 'Caller' })
 
@@ -52,8 +58,15 @@ export const callerRoute = ({
       now: formatInstant(clock.now()),
       simulation: settings.get('svc.simulation.enabled'),
       simulatedClock: simulatedClock !== undefined,
+      authorityFile: caller.can('READ', 'CONFIG', 'CONFIG') ? authorityFileOf(settings) : null,
     }),
   })
+
+/** Returns the file with the authorities that the servers of the cluster trust, if curl can read it. */
+function authorityFileOf(settings: Pick<ServiceContext, 'settings'>['settings']): string | null {
+  const isPem = settings.get('svc.client.https.trustStoreType') === 'pem'
+  return (isPem && settings.get('svc.client.https.trustStorePath')) || null
+}
 
 const grantOf = (caller: Caller, type: 'STATE' | 'CONFIG' | 'DATASOURCE', name: string) => ({
   read: caller.can('READ', type, name),

@@ -348,6 +348,11 @@ function checkBuckets(
   check(unused, (one) => (one.row.action === 'drop' ? one.segment.sizeBytes : 0))
 }
 
+const hullOf = (list: readonly Interval[]): Interval => ({
+  start: Math.min(...list.map(({ start }) => start)),
+  end: Math.max(...list.map(({ end }) => end)),
+})
+
 /** Checks that moves between tiers are the loads and drops of these tiers, and the moved replicas. */
 function checkMoves(moves: readonly TierMove[], list: readonly Observed[], tiers: readonly string[]) {
   const visible = list.filter(({ row }) => !row.overshadowed)
@@ -360,6 +365,11 @@ function checkMoves(moves: readonly TierMove[], list: readonly Observed[], tiers
     const { loaded, dropped } = countTierChange(visible, tier)
     assert.deepEqual(total(moves.filter(({ to }) => to === tier)), without(loaded))
     assert.deepEqual(total(moves.filter(({ from }) => from === tier)), without(dropped))
+    const gaining = visible.filter(({ row, before }) => (row.loaded[tier] ?? 0) > (before.get(tier) ?? 0))
+    assert.deepEqual(
+      hullOf(moves.filter(({ to }) => to === tier).map((move) => move.interval)),
+      hullOf(gaining.map(({ segment }) => segment.interval)),
+    )
   }
   const between = moves.filter(({ from, to }) => from !== undefined && to !== undefined)
   assert.deepEqual(total(between), without(countEffects(visible, []).moved))

@@ -1,3 +1,4 @@
+import type { Interval } from '../time/index.ts'
 import { getOrAdd } from './get-or-add.ts'
 import { type HeldCopies, type HeldRuns, heldRanges } from './held-copies.ts'
 import type { RuleTarget } from './rule-targets.ts'
@@ -200,4 +201,23 @@ export function* tallyChanges(
     from = to
   }
   return tallies
+}
+
+/** Returns the time from the first start to the last end of the segments with each change. Yields regularly. */
+export function* extentsOfChanges(
+  { ends: pieceEnds, changeAt, changes }: Pieces,
+  { starts, ends }: SegmentColumns,
+): Generator<undefined, readonly Interval[]> {
+  const extents = changes.map(() => ({ start: Infinity, end: -Infinity }))
+  let from = 0
+  for (let piece = 0; piece < pieceEnds.length; piece += 1) {
+    if (piece % slice === 0) yield
+    const to = pieceEnds[piece]!
+    const extent = extents[changeAt[piece]!]!
+    // Along a piece, starts and ends never decrease.
+    extent.start = Math.min(extent.start, starts[from]!)
+    extent.end = Math.max(extent.end, ends[to - 1]!)
+    from = to
+  }
+  return extents
 }

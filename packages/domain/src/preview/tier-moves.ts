@@ -1,11 +1,14 @@
+import type { Interval } from '../time/index.ts'
 import type { Outcome } from './decide-outcome.ts'
-import { type CopyChange, tallyChanges } from './pieces.ts'
+import { type CopyChange, extentsOfChanges, tallyChanges } from './pieces.ts'
 import { addCopies, type CopyTally, type MutableCopyTally, noCopies } from './tallies.ts'
 
 /** Replicas that leave one tier and appear in another. Without `from` they are new, and without `to` they are dropped. */
 export interface TierMove extends CopyTally {
   readonly from: string | undefined
   readonly to: string | undefined
+  /** From the start of its first segment to the end of its last. */
+  readonly interval: Interval
 }
 
 /**
@@ -17,23 +20,35 @@ export function* tierMovesOf(
   dataSource: string,
 ): Generator<undefined, TierMove[]> {
   const tiers = cluster.tiers.map(({ name }) => name)
-  const tallies = new Map<string, { from: number; to: number; tally: MutableCopyTally }>()
+  const tallies = new Map<string, { from: number; to: number; interval: Interval; tally: MutableCopyTally }>()
   const datasource = datasources.find(({ columns }) => columns.dataSource === dataSource)
   if (datasource === undefined) return []
   const { columns, pieces } = datasource
   const tallyOf = yield* tallyChanges(pieces, columns)
+  const extentOf = yield* extentsOfChanges(pieces, columns)
   for (const [index, change] of pieces.changes.entries()) {
     yield
     const { segments, bytes } = tallyOf[index]!
     for (const { from, to, copies } of movesOf(change)) {
       const key = `${from} ${to}`
-      const move = tallies.get(key) ?? { from, to, tally: noCopies() }
-      tallies.set(key, move)
+      const extent = extentOf[index]!
+      const move = tallies.get(key) ?? { from, to, interval: extent, tally: noCopies() }
+      tallies.set(key, { ...move, interval: spanOf(move.interval, extent) })
       addCopies(move.tally, segments, copies, bytes)
     }
   }
-  return [...tallies.values()].map(({ from, to, tally }) => ({ from: tiers[from], to: tiers[to], ...tally }))
+  return [...tallies.values()].map(({ from, to, interval, tally }) => ({
+    from: tiers[from],
+    to: tiers[to],
+    interval,
+    ...tally,
+  }))
 }
+
+const spanOf = (a: Interval, b: Interval): Interval => ({
+  start: Math.min(a.start, b.start),
+  end: Math.max(a.end, b.end),
+})
 
 /** Yields the moves of each segment with a change, between tiers given by index; -1 stands for none. */
 function* movesOf(

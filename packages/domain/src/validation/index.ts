@@ -1,5 +1,6 @@
 /** Reading and validating input. Every error names the field, the value, and what is expected. */
 export * from './audit-text.ts'
+export { byName } from './by-name.ts'
 export * from './control-characters.ts'
 export * from './datasource-names.ts'
 export * from './near-names.ts'

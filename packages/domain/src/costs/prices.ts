@@ -1,7 +1,6 @@
-import { omittable, type Reader, readFields, readNumber, readShortText } from '@svc/domain/validation'
-import { byName } from './by-name.ts'
+import { byName, omittable, type Reader, readFields, readNumber, readShortText } from '../validation/index.ts'
 
-/** What storage costs. Plans show costs with it. */
+/** What storage costs. Plans and the review of an edit show costs with it. */
 export interface Prices {
   /** Such as `EUR`. */
   readonly currency: string | undefined

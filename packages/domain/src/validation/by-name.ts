@@ -1,4 +1,4 @@
-import { described, type Reader, readAnyObject, schemaOf } from '@svc/domain/validation'
+import { described, type Reader, readAnyObject, schemaOf } from './readers.ts'
 
 /** Reads an object with any names, whose values are all read in the same way. */
 export const byName = <Value>(read: Reader<Value>): Reader<Readonly<Record<string, Value>>> =>
