@@ -65,8 +65,8 @@ export async function runTests(
 }
 
 /**
- * Builds the image and runs the container tests, one file at a time; returns the exit status. With `isUpdating`, writes
- * the actual output into the pages whose commands are run.
+ * Builds the image and runs the container tests, two files at a time, because they mostly wait for containers; returns the
+ * exit status. With `isUpdating`, writes the actual output into the pages whose commands are run.
  */
 export async function runComposeTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   const files = findTests('test/compose/**/*.test.ts', pattern)
@@ -74,7 +74,7 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
   process.on('SIGINT', () => undefined)
   const build = spawn('docker', ['compose', 'build'], { cwd: repositoryRoot, stdio: 'inherit' })
   const status = await statusOf(build)
-  return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
+  return status === 0 ? await runNodeTests(files, '2', updating(isUpdating)) : status
 }
 
 /**
