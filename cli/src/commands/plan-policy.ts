@@ -14,3 +14,12 @@ export async function policyViolationsOf(
   ])
   return violationsOf(readPolicyFile(file), changes, preview)
 }
+
+/** Returns a sentence if a preview has losses that the policy in a file does not limit; otherwise undefined. */
+export const policyNotice = (
+  file: string | undefined,
+  preview: Pick<AnsweredPreview, 'summary'> | undefined,
+): string | undefined =>
+  file === undefined || Object.keys(preview?.summary.laterLosses ?? {}).length === 0
+    ? undefined
+    : 'The policy limits only what is lost when the plan is applied. To fail because of losses within the horizon, add --fail-on.'

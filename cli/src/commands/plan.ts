@@ -4,7 +4,7 @@ import { type FailOnOption, failOnOption, withConnection } from '../options/inde
 import { printMessage, printProgress, writeFileOf } from '../output/index.ts'
 import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
-import { policyViolationsOf } from './plan-policy.ts'
+import { policyNotice, policyViolationsOf } from './plan-policy.ts'
 import { checkPreviewFormat, type PreviewFormat } from './rules-output.ts'
 
 interface PlanOptions extends PartOptions, PreviewFormat, FailOnOption {
@@ -67,10 +67,8 @@ Examples:
         process.exitCode = exitStatus.refused
         for (const violation of violations) printProgress(`svc: Policy: ${violation}`)
       }
-      if (policy !== undefined && Object.keys(made.preview?.summary.laterLosses ?? {}).length > 0)
-        printProgress(
-          'svc: The policy limits only what is lost when the plan is applied. To fail because of losses within the horizon, add --fail-on.',
-        )
+      const notice = policyNotice(policy, made.preview)
+      if (notice !== undefined) printMessage(notice)
       const reason = made.preview && failureReason(made.preview.summary, failOn)
       if (reason !== undefined) {
         process.exitCode = exitStatus.refused
