@@ -11,6 +11,7 @@ import type { ServerReport } from './report.ts'
 import { type ReportedChanges, ReportLog } from './report-log.ts'
 import { sendReport } from './send-report.ts'
 import { ServedSegments } from './served-segments.ts'
+import { StandbyLog, type StandbyReports, startStandbyReports } from './standby-reports.ts'
 
 /** A server that loads segments: a historical, or a broker with a cache for broadcast segments. */
 export interface DataServer {
@@ -24,7 +25,7 @@ export interface DataServer {
 
 type Context = Pick<
   ServiceContext,
-  'client' | 'faults' | 'logger' | 'metrics' | 'node' | 'readiness' | 'settings' | 'stopping'
+  'client' | 'discovery' | 'faults' | 'logger' | 'metrics' | 'node' | 'readiness' | 'settings' | 'stopping'
 >
 
 // A report is sent at least this often, as a heartbeat.
@@ -41,6 +42,7 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
   let cache: SegmentCache | undefined
   let receiver: RequestReceiver | undefined
   let reporter: Loop | undefined
+  let standbyReporter: Loop | undefined
   const known = Promise.withResolvers<void>()
 
   async function report(): Promise<void> {
@@ -53,12 +55,27 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
     // The leader waits for this confirmation.
     if (leader.noteLeader(answer.term, answer.voidUntilMs[own.name])) reporter?.wake()
     if (answer.resync.includes(own.name)) {
-      log.refused()
+      log.refused(answer.resyncFrom?.[own.name])
       reporter?.wake()
       return
     }
     if (log.taken(changes)) reporter?.wake()
     known.resolve()
+  }
+
+  function standbyReports(): StandbyReports {
+    const own = new StandbyLog(served)
+    return {
+      due: () => {
+        if (!own.isDue()) return []
+        const changes = own.next()
+        const usedSizeBytes = cache?.usedSizeBytes ?? 0
+        return [ownReport(context, { type, maxSizeBytes, usedSizeBytes, leader, changes })]
+      },
+      answered: (reports, resync) => {
+        for (const report of reports) own.answered(report, resync.has(report.name))
+      },
+    }
   }
 
   return {
@@ -77,11 +94,13 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
         logger.warn('This server cannot load segments: [svc.segmentCache.locations] is not set')
       }
       reporter = startReporter(context, report)
+      standbyReporter = startStandbyReports(context, standbyReports)
       await known.promise
     },
     stop: async () => {
       await receiver?.close()
       await reporter?.stop()
+      await standbyReporter?.stop()
     },
   }
 }

@@ -78,8 +78,12 @@ export function startElection(
         leadership.end()
         await release()
         settle()
-      } else if (term === undefined) await acquire()
-      else await renew(term)
+      } else if (term === undefined) {
+        await acquire()
+        // Short, because nobody leads between the end of a lease and the next attempt of another server.
+        if (leadership.unended() === undefined) return leaseMs / 10
+      } else await renew(term)
+      return leaseMs / 5
     },
     (error) => trouble.report('Failed to acquire or renew the leader lease', { role, error: String(error) }),
   )

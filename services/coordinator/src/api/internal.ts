@@ -6,7 +6,9 @@ import {
   reportLimitBytes,
   reportPath,
   type SegmentHolders,
+  type StandbyReportAnswer,
   segmentHoldersPath,
+  standbyReportPath,
 } from '@svc/shared/data-server'
 import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
@@ -42,6 +44,19 @@ export function internalRoutes(
         if (term === undefined) throw unavailable('This coordinator is not the leader')
         servers.forgetGone(body.gone)
         return servers.take(body.servers, term, performance.now(), body.awaited)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: standbyReportPath,
+      access: internal,
+      summary: 'Report which segments data servers serve to a coordinator that is not the leader',
+      body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
+      answers: [jsonAnswer(z.looseObject({}))],
+      handle: ({ body }): StandbyReportAnswer => {
+        // Only reports under the leader's own term count at the leader.
+        if (leadership.term() !== undefined) return { resync: [] }
+        return { resync: servers.takeAsStandby(body.servers, performance.now()) }
       },
     }),
     route({
