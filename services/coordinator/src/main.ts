@@ -96,12 +96,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
           servers.reset()
-          // An earlier run of this server may have checked segments without executing its decisions.
-          segments.table.markAll()
           reportedServers.restart()
           clusterState.restart()
-          // Refresh while the servers report. If this fails, the first run tries again.
-          segments.refresh().catch(() => undefined)
           loadMeter.restart().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
         },

@@ -11,7 +11,7 @@ import type { ServerReport } from './report.ts'
 import { type ReportedChanges, ReportLog } from './report-log.ts'
 import { sendReport } from './send-report.ts'
 import { ServedSegments } from './served-segments.ts'
-import { StandbyLog, type StandbyReports, startStandbyReports } from './standby-reports.ts'
+import { createOwnStandbyReports, startStandbyReports } from './standby-reports.ts'
 
 /** A server that loads segments: a historical, or a broker with a cache for broadcast segments. */
 export interface DataServer {
@@ -45,12 +45,14 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
   let standbyReporter: Loop | undefined
   const known = Promise.withResolvers<void>()
 
+  const reportOf = (changes: ReportedChanges): ServerReport =>
+    ownReport(context, { type, maxSizeBytes, usedSizeBytes: cache?.usedSizeBytes ?? 0, leader, changes })
+
   async function report(): Promise<void> {
     // Replicas on a server that cannot be reached must not count: without a report, the leader replaces them.
     if (!readiness.isReachable()) return
     const changes = log.next()
-    const usedSizeBytes = cache?.usedSizeBytes ?? 0
-    const own = ownReport(context, { type, maxSizeBytes, usedSizeBytes, leader, changes })
+    const own = reportOf(changes)
     const answer = await sendReport(context, { servers: [own] })
     // The leader waits for this confirmation.
     if (leader.noteLeader(answer.term, answer.voidUntilMs[own.name])) reporter?.wake()
@@ -61,21 +63,6 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
     }
     if (log.taken(changes)) reporter?.wake()
     known.resolve()
-  }
-
-  function standbyReports(): StandbyReports {
-    const own = new StandbyLog(served)
-    return {
-      due: () => {
-        if (!own.isDue()) return []
-        const changes = own.next()
-        const usedSizeBytes = cache?.usedSizeBytes ?? 0
-        return [ownReport(context, { type, maxSizeBytes, usedSizeBytes, leader, changes })]
-      },
-      answered: (reports, resync) => {
-        for (const report of reports) own.answered(report, resync.has(report.name))
-      },
-    }
   }
 
   return {
@@ -94,7 +81,7 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
         logger.warn('This server cannot load segments: [svc.segmentCache.locations] is not set')
       }
       reporter = startReporter(context, report)
-      standbyReporter = startStandbyReports(context, standbyReports)
+      standbyReporter = startStandbyReports(context, () => createOwnStandbyReports(served, reportOf))
       await known.promise
     },
     stop: async () => {

@@ -47,6 +47,20 @@ export class StandbyLog {
   }
 }
 
+/** Creates the reports of a process that is one server. `reportOf` returns its report with these changes. */
+export function createOwnStandbyReports(
+  served: ServedSegments,
+  reportOf: (changes: ReportedChanges) => ServerReport,
+): StandbyReports {
+  const log = new StandbyLog(served)
+  return {
+    due: () => (log.isDue() ? [reportOf(log.next())] : []),
+    answered: (reports, resync) => {
+      for (const report of reports) log.answered(report, resync.has(report.name))
+    },
+  }
+}
+
 /**
  * Reports to all coordinators except the leader, so that each can become the leader without reading complete lists. Each
  * coordinator gets its own reports: none waits for another, and the reports to the leader wait for none of them.

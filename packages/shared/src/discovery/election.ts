@@ -18,6 +18,9 @@ export interface LeadershipChange {
   onLoss(): void
 }
 
+/** Nobody leads between the end of a lease and the next attempt of another server, so others try often. */
+const triesPerLease = 10
+
 /**
  * Takes part in the leader election of a role. A server considers itself leader only until its lease expires on its own
  * clock, measured from before the request; the metadata store's clock decides when another server may take over. While
@@ -78,12 +81,9 @@ export function startElection(
         leadership.end()
         await release()
         settle()
-      } else if (term === undefined) {
-        await acquire()
-        // Short, because nobody leads between the end of a lease and the next attempt of another server.
-        if (leadership.unended() === undefined) return leaseMs / 10
-      } else await renew(term)
-      return leaseMs / 5
+      } else if (term === undefined) await acquire()
+      else await renew(term)
+      return leadership.unended() === undefined ? leaseMs / triesPerLease : undefined
     },
     (error) => trouble.report('Failed to acquire or renew the leader lease', { role, error: String(error) }),
   )

@@ -406,6 +406,8 @@ export class ServerInventory {
    */
   reset(): void {
     const { copies } = this.table
+    // A run of an earlier term may have checked segments without executing its decisions.
+    this.table.markAll()
     for (let entry = 0; entry < copies.limit; entry++) {
       const server = copies.serverOf[entry] as number
       if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255 & ~listed)
