@@ -36,10 +36,8 @@ export function startElection(
 ): Election {
   const { role } = candidate
   const trouble = createTroubleLog(logger)
-  /**
-   * Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
-   * effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
-   */
+  // Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
+  // effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
   let mayHoldLease = false
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
   const leadership = createLeadership((term) => {
