@@ -138,6 +138,7 @@ describe('the permissions that servers require', () => {
       'POST /svc-internal/v1/reset',
       'POST /svc-internal/v1/segments/files',
       'POST /svc-internal/v1/servers/report',
+      'POST /svc-internal/v1/servers/standbyReport',
     ])
   })
 

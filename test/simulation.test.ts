@@ -257,9 +257,10 @@ test('a kept simulation restarts with its servers, and cannot be created twice',
   const created = await simulate()
   assert.equal(created.status, 0, created.stderr)
   const { takeover } = JSON.parse(created.stdout) as {
-    takeover: { leadsSeconds: number; knowsAllSeconds: number; copiesLoadedAgain: number }
+    takeover: Record<'leadsSeconds' | 'knowsAllSeconds' | 'decidedSeconds' | 'copiesLoadedAgain', number>
   }
   assert.ok(takeover.leadsSeconds > 0 && takeover.knowsAllSeconds >= takeover.leadsSeconds)
+  assert.ok(takeover.decidedSeconds >= takeover.knowsAllSeconds)
   // Server inventories take several reports, and the leader waits for all of them.
   assert.equal(takeover.copiesLoadedAgain, 0)
   const again = await simulate()

@@ -209,6 +209,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc-internal/v1/segments/files',
     'GET /svc-internal/v1/segments/holders',
     'POST /svc-internal/v1/servers/report',
+    'POST /svc-internal/v1/servers/standbyReport',
     'POST /svc-internal/v1/reset',
   ],
   'WRITE CONFIG security': [

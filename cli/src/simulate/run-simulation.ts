@@ -16,7 +16,7 @@ import {
 import { type HomeLayout, homeLayout, isHome, openHome, processesOf } from '../home/index.ts'
 import { isRunning } from '../processes/index.ts'
 import { countOf, formatSeconds } from '../terminal/index.ts'
-import { killLeader, type Takeover } from './kill-leader.ts'
+import { areAllLoaded, killLeader, type Takeover } from './kill-leader.ts'
 import { type Latencies, latenciesOf } from './latencies.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
 
@@ -29,7 +29,7 @@ export interface SimulationOptions extends SimulationSize {
   /** Must not exist yet, and is kept afterward, with its virtual servers. Default: a temporary home. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
-  /** Whether to run two coordinators and kill the leader once everything is loaded. */
+  /** Whether to run two coordinators and, once everything is loaded, kill the leader and keep it down. */
   readonly killLeader: boolean
   readonly signal: AbortSignal
   /** Called once everything is loaded. */
@@ -143,9 +143,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   const planMs = { first: await timePlan(client, options), again: await timePlan(client, options) }
   recordPeaks(cluster.home, peaks)
   await options.onLoaded?.(cluster)
-  const takeover = options.killLeader
-    ? await killLeader(cluster.home, () => isLoaded(client, datasources), signal)
-    : undefined
+  const takeover = options.killLeader ? await killLeader(cluster, datasources, signal) : undefined
   recordPeaks(cluster.home, peaks)
   return {
     servers,
@@ -183,7 +181,7 @@ async function writeSegments(
 /** Whether all required segments of this number of datasources are loaded. */
 export async function isLoaded(client: ClusterClient, datasources: number): Promise<boolean> {
   const status = (await client.send('GET', '/svc/coordinator/v1/loadstatus?simple')) as Record<string, number>
-  return Object.keys(status).length === datasources && Object.values(status).every((left) => left === 0)
+  return areAllLoaded(status, datasources)
 }
 
 /** Time of a preview of rules that keep two replicas of the last year and drop older data, in milliseconds. */

@@ -3,6 +3,7 @@ import type { Election } from '@svc/shared/discovery'
 import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
+import type { Loop } from '@svc/shared/runtime'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { callsRoute } from './api/calls.ts'
@@ -37,6 +38,7 @@ import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
   createSegmentInventory,
+  followAsStandby,
   followRules,
   type LoadMeter,
   type SegmentInventory,
@@ -76,6 +78,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
   registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
+  let standby: Loop | undefined
   return {
     routes: coordinatorRoutes(
       view,
@@ -88,15 +91,13 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     ),
     start: async () => {
       await rules.start()
+      standby = followAsStandby(segments, servers, () => leadership.term() !== undefined, context.logger)
       const change = {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
           servers.reset()
-          segments.reset()
           reportedServers.restart()
           clusterState.restart()
-          // Refresh while the servers report. If this fails, the first run tries again.
-          segments.refresh().catch(() => undefined)
           loadMeter.restart().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
         },
@@ -109,6 +110,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       await election.settled
     },
     stop: async () => {
+      await standby?.stop()
       await Promise.all(dutyGroups.all.map((group) => group.stop()))
       await loadMeter.save()
       await election?.stop()

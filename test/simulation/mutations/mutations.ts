@@ -65,8 +65,8 @@ const ofLeaders: readonly KnownMutation[] = [
   {
     what: 'reports with missing changes count',
     file: inventory,
-    find: 'known?.session === report.session && known.sequence === report.from',
-    replace: 'known?.session === report.session',
+    find: 'this.sequenceOf(report) !== report.from',
+    replace: 'this.sequenceOf(report) === undefined',
   },
   {
     what: 'failed requests stay pending',

@@ -14,6 +14,8 @@ export const copyFlag = {
   moving: 16,
   /** Set together with [served]: the replica is being moved to another server. */
   leaving: 32,
+  /** The server listed the segment to a coordinator that was not the leader. Counts for nothing until the server confirms it. */
+  listed: 64,
 } as const
 
 /**

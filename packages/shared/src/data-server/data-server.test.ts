@@ -4,7 +4,9 @@ import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from
 import path from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
+import { z } from 'zod'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
 import { sql } from '../postgres/index.ts'
 import {
   createRequestSender,
@@ -24,11 +26,13 @@ import {
 } from '../testing/index.ts'
 import {
   createDataServer,
+  readReport,
   type ServerReport,
   segmentFilesPath,
   segmentFilesRoute,
   servedSegmentsPath,
   servedSegmentsRoute,
+  standbyReportPath,
   takeFiles,
 } from './index.ts'
 
@@ -61,13 +65,47 @@ async function storedSegment(number: number, content = `rows of ${number}`): Pro
 /** Starts a coordinator leader that accepts reports and responds as `state` says. */
 async function startLeader(scope: TestContext) {
   const reports: ServerReport[] = []
-  const state = { term: 5, resync: false, isDown: false, voidUntilMs: {} as Record<string, number> }
+  const state = {
+    term: 5,
+    resync: false,
+    resyncFrom: {} as Record<string, number>,
+    isDown: false,
+    voidUntilMs: {} as Record<string, number>,
+  }
   await startReportTaker(scope, stores, ({ servers }) => {
     if (state.isDown) throw new Error('down')
     reports.push(...servers)
     const resync = state.resync ? servers.map(({ name }) => name) : []
     state.resync = false
-    return { term: state.term, resync, voidUntilMs: state.voidUntilMs }
+    const { term, resyncFrom, voidUntilMs } = state
+    return { term, resync, resyncFrom, voidUntilMs }
+  })
+  return { reports, state }
+}
+
+/** Starts a coordinator that is not the leader, and responds to reports as `state` says. */
+async function startStandby(scope: TestContext) {
+  const context = await createTestContext(scope, stores, 'coordinator')
+  const reports: ServerReport[] = []
+  const state = { answering: Promise.resolve(), resync: false }
+  await context.serve({
+    routes: [
+      route({
+        method: 'POST',
+        path: standbyReportPath,
+        access: internal,
+        summary: '',
+        body: jsonBody(readReport),
+        answers: [jsonAnswer(z.looseObject({}))],
+        handle: async ({ body: { servers } }) => {
+          reports.push(...servers)
+          await state.answering
+          const resync = state.resync ? servers.map(({ name }) => name) : []
+          state.resync = false
+          return { resync }
+        },
+      }),
+    ],
   })
   return { reports, state }
 }
@@ -401,6 +439,56 @@ describe('a data server', () => {
       (report) => report?.segments?.length === 1,
     )
     assert.deepEqual([full?.from, full?.to, full?.segments], [0, 1, [one.identifier]])
+  })
+
+  it('reports changes to the other coordinators too, without waiting for their responses', async (scope) => {
+    const leader = await startLeader(scope)
+    const standby = await startStandby(scope)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    standby.state.answering = promise
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    await waitUntil('the first report to the standby', () => standby.reports.length === 1)
+    const sender = await openSender(scope)
+    const [one, two] = [await storedSegment(1), await storedSegment(2)]
+    await request(sender, context, server, [load(one)])
+    await waitUntil('the leader knows the change', () => leader.reports.at(-1)?.to === 1)
+    assert.equal(standby.reports.length, 1)
+    resolve()
+    const next = await waitUntil(
+      'the standby gets the change',
+      () => standby.reports.at(-1),
+      (report) => report?.to === 1,
+    )
+    assert.deepEqual(next?.changes, [{ id: one.identifier, change: 'loaded' }])
+    standby.state.resync = true
+    await request(sender, context, server, [load(two)])
+    const full = await waitUntil(
+      'the standby gets the full list that it requested',
+      () => standby.reports.at(-1),
+      (report) => report?.segments?.length === 2,
+    )
+    assert.deepEqual([full?.from, full?.to, full?.failures], [0, 2, []])
+  })
+
+  it('sends only the changes that a new leader does not know from its time as a standby', async (scope) => {
+    const { reports, state } = await startLeader(scope)
+    const { context, server } = await startHistorical(scope)
+    await server.start()
+    const sender = await openSender(scope)
+    const [one, two] = [await storedSegment(1), await storedSegment(2)]
+    await request(sender, context, server, [load(one)])
+    await waitUntil('the first segment', () => reports.at(-1)?.to === 1)
+    await request(sender, context, server, [load(two)])
+    await waitUntil('the second segment', () => reports.at(-1)?.to === 2)
+    state.resyncFrom = { [context.node().name]: 1 }
+    state.resync = true
+    const next = await waitUntil(
+      'the changes',
+      () => reports.at(-1),
+      (report) => report?.from === 1,
+    )
+    assert.deepEqual([next?.segments, next?.changes], [null, [{ id: two.identifier, change: 'loaded' }]])
   })
 
   it('reports the problem while no leader accepts its reports, and keeps serving', async (scope) => {

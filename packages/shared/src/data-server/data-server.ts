@@ -11,6 +11,7 @@ import type { ServerReport } from './report.ts'
 import { type ReportedChanges, ReportLog } from './report-log.ts'
 import { sendReport } from './send-report.ts'
 import { ServedSegments } from './served-segments.ts'
+import { createOwnStandbyReports, startStandbyReports } from './standby-reports.ts'
 
 /** A server that loads segments: a historical, or a broker with a cache for broadcast segments. */
 export interface DataServer {
@@ -24,7 +25,7 @@ export interface DataServer {
 
 type Context = Pick<
   ServiceContext,
-  'client' | 'faults' | 'logger' | 'metrics' | 'node' | 'readiness' | 'settings' | 'stopping'
+  'client' | 'discovery' | 'faults' | 'logger' | 'metrics' | 'node' | 'readiness' | 'settings' | 'stopping'
 >
 
 // A report is sent at least this often, as a heartbeat.
@@ -41,19 +42,22 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
   let cache: SegmentCache | undefined
   let receiver: RequestReceiver | undefined
   let reporter: Loop | undefined
+  let standbyReporter: Loop | undefined
   const known = Promise.withResolvers<void>()
+
+  const reportOf = (changes: ReportedChanges): ServerReport =>
+    ownReport(context, { type, maxSizeBytes, usedSizeBytes: cache?.usedSizeBytes ?? 0, leader, changes })
 
   async function report(): Promise<void> {
     // Replicas on a server that cannot be reached must not count: without a report, the leader replaces them.
     if (!readiness.isReachable()) return
     const changes = log.next()
-    const usedSizeBytes = cache?.usedSizeBytes ?? 0
-    const own = ownReport(context, { type, maxSizeBytes, usedSizeBytes, leader, changes })
+    const own = reportOf(changes)
     const answer = await sendReport(context, { servers: [own] })
     // The leader waits for this confirmation.
     if (leader.noteLeader(answer.term, answer.voidUntilMs[own.name])) reporter?.wake()
     if (answer.resync.includes(own.name)) {
-      log.refused()
+      log.refused(answer.resyncFrom?.[own.name])
       reporter?.wake()
       return
     }
@@ -77,11 +81,13 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
         logger.warn('This server cannot load segments: [svc.segmentCache.locations] is not set')
       }
       reporter = startReporter(context, report)
+      standbyReporter = startStandbyReports(context, () => createOwnStandbyReports(served, reportOf))
       await known.promise
     },
     stop: async () => {
       await receiver?.close()
       await reporter?.stop()
+      await standbyReporter?.stop()
     },
   }
 }

@@ -10,6 +10,8 @@ export {
   reportLimitBytes,
   reportPath,
   type ServerReport,
+  type StandbyReportAnswer,
+  standbyReportPath,
 } from './report.ts'
 export { ReportLog } from './report-log.ts'
 export {
@@ -26,3 +28,4 @@ export {
   servedSegmentsPath,
   servedSegmentsRoute,
 } from './served-segments-route.ts'
+export { StandbyLog, type StandbyReports, startStandbyReports } from './standby-reports.ts'

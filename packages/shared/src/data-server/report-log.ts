@@ -53,8 +53,8 @@ export class ReportLog {
     return this.served.sequence !== report.to || this.failures.length > 0
   }
 
-  /** Records that the leader needs the full list. */
-  refused(): void {
-    this.reportedUpTo = undefined
+  /** Records that the leader knows the changes up to this number, or that it needs the full list. */
+  refused(knownUpTo?: number): void {
+    this.reportedUpTo = knownUpTo
   }
 }

@@ -13,6 +13,9 @@ import {
 /** The path on the coordinator leader to which data servers report. */
 export const reportPath = '/svc-internal/v1/servers/report'
 
+/** The path on the other coordinators, which follow what data servers serve so that one of them can take over within seconds. */
+export const standbyReportPath = '/svc-internal/v1/servers/standbyReport'
+
 /** Max size of a report, which fits the full list of a very large server. */
 export const reportLimitBytes = 128 * 1024 * 1024
 
@@ -78,10 +81,15 @@ export type ServerReport = ReturnType<typeof readServerReport>
 export type AwaitedServer = ReturnType<typeof readAwaitedServer>
 export type Report = ReturnType<typeof readReport>
 
+/** The response of a coordinator that is not the leader: the servers that must send it their full list. */
+export type StandbyReportAnswer = Pick<ReportAnswer, 'resync'>
+
 /** The response: the leader's fencing token, and the servers that must send their full list under it. */
 export interface ReportAnswer {
   readonly term: number
   readonly resync: readonly string[]
+  /** By name, those of which the coordinator knows the list up to a sequence number, so that changes since then are enough. */
+  readonly resyncFrom?: Readonly<Record<string, number>>
   /**
    * By server name: the time (milliseconds on the leader's clock) up to which requests are revoked because the leader
    * cannot know whether they arrived. Once the server confirms this, the leader sends them again.

@@ -86,7 +86,7 @@ describe('discovery', () => {
   })
 
   const seen = [
-    { role: 'historical', sees: ['historical a historical'] },
+    { role: 'historical', sees: ['coordinator other', 'historical a historical'] },
     { role: 'worker', sees: ['worker a worker'] },
     { role: 'overlord', sees: ['overlord an overlord', 'overlord other', 'worker other'] },
   ] as const

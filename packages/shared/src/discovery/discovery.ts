@@ -11,7 +11,7 @@ import {
   saveHeartbeat,
 } from '../postgres/index.ts'
 import type { Logger } from '../runtime/index.ts'
-import { createTroubleLog, startLoop } from '../runtime/index.ts'
+import { createTroubleLog, sharedRuns, startLoop } from '../runtime/index.ts'
 
 /** A server that can be reached. */
 export interface DiscoveredNode extends AnnouncedNode {
@@ -51,7 +51,7 @@ export function baseUrlOf(node: Pick<AnnouncedNode, 'host' | 'plaintextPort' | '
 // With a thousand historicals that each read all others at every heartbeat, the metadata store would return a million
 // rows per second.
 const wantedRoles: Partial<Record<Role, readonly Role[]>> = {
-  historical: [],
+  historical: ['coordinator'],
   worker: [],
   overlord: ['overlord', 'worker'],
   router: ['router', 'coordinator', 'overlord', 'broker'],
@@ -131,32 +131,6 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       await loop.stop()
       await announcement.save().catch(() => undefined)
     },
-  }
-}
-
-/**
- * Returns a function that runs `work`. A run in progress may be older than what a caller knows, so callers that arrive
- * meanwhile share the next one.
- */
-function sharedRuns(work: () => Promise<void>): () => Promise<void> {
-  let inProgress: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  const start = (): Promise<void> => {
-    const started = work().finally(() => {
-      if (inProgress === started) inProgress = undefined
-    })
-    inProgress = started
-    return started
-  }
-  return () => {
-    if (!inProgress) return start()
-    next ??= inProgress
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        return start()
-      })
-    return next
   }
 }
 

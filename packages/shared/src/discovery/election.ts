@@ -18,6 +18,9 @@ export interface LeadershipChange {
   onLoss(): void
 }
 
+/** Nobody leads between the end of a lease and the next attempt of another server, so others try often. */
+const triesPerLease = 10
+
 /**
  * Takes part in the leader election of a role. A server considers itself leader only until its lease expires on its own
  * clock, measured from before the request; the metadata store's clock decides when another server may take over. While
@@ -33,10 +36,8 @@ export function startElection(
 ): Election {
   const { role } = candidate
   const trouble = createTroubleLog(logger)
-  /**
-   * Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
-   * effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
-   */
+  // Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
+  // effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
   let mayHoldLease = false
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
   const leadership = createLeadership((term) => {
@@ -80,6 +81,7 @@ export function startElection(
         settle()
       } else if (term === undefined) await acquire()
       else await renew(term)
+      return leadership.unended() === undefined ? leaseMs / triesPerLease : undefined
     },
     (error) => trouble.report('Failed to acquire or renew the leader lease', { role, error: String(error) }),
   )

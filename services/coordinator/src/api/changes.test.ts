@@ -52,7 +52,7 @@ beforeEach(async () => {
   await database.query(sql`DELETE FROM rules`)
   await ensureDefaultRules(database, firstDefaultRules)
   rules.invalidate()
-  segments.reset()
+  await segments.refresh()
   servers.reset()
   await store([segment('wiki', 1), segment('koalas', 2)])
 })
@@ -183,7 +183,7 @@ describe('the stream of changes', () => {
       assert.equal(events[0]!.id, await startId())
     }
     const last = await startId()
-    segments.reset()
+    segments.table.removeAll()
     assert.equal((await eventsUntil('reset', last)).at(-1)!.event, 'reset')
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import type { Role } from '@svc/shared/config'
-import { ReportLog, reportPath, ServedSegments } from '@svc/shared/data-server'
+import { ReportLog, reportPath, ServedSegments, standbyReportPath } from '@svc/shared/data-server'
 import { createDutyGroup } from '@svc/shared/duties'
 import type { Reply, Route } from '@svc/shared/http'
 import {
@@ -204,6 +204,31 @@ describe('a report', () => {
       resync: ['b'],
       voidUntilMs: {},
     })
+  })
+
+  it('is taken by other coordinators at an endpoint of their own, and is ignored there by the leader', async () => {
+    const toStandby = async (more: object) =>
+      (
+        await request(standbyReportPath, {
+          method: 'POST',
+          body: { servers: [reportOf('follower', 'hot', [], { session: 'one', ...more })] },
+        })
+      ).json
+    term = undefined
+    assert.deepEqual(await toStandby({ segments: null }), { resync: ['follower'] })
+    assert.deepEqual(await toStandby({ to: 3 }), { resync: [] })
+    assert.deepEqual(await toStandby({ segments: null, from: 3, to: 4 }), { resync: [] })
+    term = 1
+    assert.deepEqual(await toStandby({ segments: null, from: 7 }), { resync: [] })
+    assert.equal(servers.get('follower'), undefined)
+    const confirmed = reportOf('follower', 'hot', [], { session: 'one', segments: null, from: 3, to: 3 })
+    assert.deepEqual((await report(confirmed)).json, {
+      term: 1,
+      resync: ['follower'],
+      resyncFrom: { follower: 4 },
+      voidUntilMs: {},
+    })
+    servers.forgetGone(['follower'])
   })
 
   const bad: readonly object[] = [

@@ -6,7 +6,9 @@ import {
   reportLimitBytes,
   reportPath,
   type SegmentHolders,
+  type StandbyReportAnswer,
   segmentHoldersPath,
+  standbyReportPath,
 } from '@svc/shared/data-server'
 import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
@@ -29,21 +31,7 @@ export function internalRoutes(
   followers: DirectoryFollowers,
 ): Route[] {
   return [
-    route({
-      method: 'POST',
-      path: reportPath,
-      access: internal,
-      summary:
-        'Report which segments data servers serve, and which ones they loaded, dropped, or failed to load or drop',
-      body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
-      answers: [jsonAnswer(z.looseObject({}))],
-      handle: ({ body }): ReportAnswer => {
-        const term = leadership.term()
-        if (term === undefined) throw unavailable('This coordinator is not the leader')
-        servers.forgetGone(body.gone)
-        return servers.take(body.servers, term, performance.now(), body.awaited)
-      },
-    }),
+    ...reportRoutes(leadership, servers),
     route({
       method: 'GET',
       path: segmentHoldersPath,
@@ -86,6 +74,40 @@ export function internalRoutes(
       query: { version },
       answers: [jsonAnswer(z.object({ silent: z.array(z.string()) }))],
       handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),
+    }),
+  ]
+}
+
+/** Returns the endpoints for the reports of data servers, to the leader and to standbys. */
+function reportRoutes(leadership: Leadership, servers: ServerInventory): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: reportPath,
+      access: internal,
+      summary:
+        'Report which segments data servers serve, and which ones they loaded, dropped, or failed to load or drop',
+      body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
+      answers: [jsonAnswer(z.looseObject({}))],
+      handle: ({ body }): ReportAnswer => {
+        const term = leadership.term()
+        if (term === undefined) throw unavailable('This coordinator is not the leader')
+        servers.forgetGone(body.gone)
+        return servers.take(body.servers, term, performance.now(), body.awaited)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: standbyReportPath,
+      access: internal,
+      summary: 'Report which segments data servers serve to a coordinator that is not the leader',
+      body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
+      answers: [jsonAnswer(z.looseObject({}))],
+      handle: ({ body }): StandbyReportAnswer => {
+        // Only reports under the leader's own term count at the leader.
+        if (leadership.term() !== undefined) return { resync: [] }
+        return { resync: servers.takeAsStandby(body.servers, performance.now()) }
+      },
     }),
   ]
 }

@@ -129,7 +129,6 @@ async function setUp(): Promise<void> {
   rules.invalidate()
   await storeSegments(database, all)
   servers.reset()
-  segments.reset()
   await segments.refresh()
   report(servers)
 }

@@ -51,7 +51,7 @@ beforeEach(async () => {
     600_000,
   )
   rules.invalidate()
-  segments.reset()
+  await segments.refresh()
   servers.reset()
 })
 

@@ -48,7 +48,7 @@ beforeEach(async () => {
   await database.query(sql`DELETE FROM rules`)
   await ensureDefaultRules(database, firstDefaultRules)
   rules.invalidate()
-  segments.reset()
+  await segments.refresh()
   servers.reset()
 })
 

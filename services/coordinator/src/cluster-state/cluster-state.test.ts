@@ -41,7 +41,7 @@ beforeEach(async () => {
   for (const table of [sql`segments`, sql`rules`, sql`dynamic_configs`])
     await database.query(sql`DELETE FROM ${table}`)
   rules.invalidate()
-  segments.reset()
+  await segments.refresh()
   servers.reset()
   awaited.length = 0
   brokers.length = 0

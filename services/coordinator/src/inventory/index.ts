@@ -1,4 +1,5 @@
 /** State that the leader tracks: used segments, rules, the configuration, and the servers that report to it. */
+export { followAsStandby } from './follow-as-standby.ts'
 export { type FollowedRules, followRules } from './followed-rules.ts'
 export {
   byInterval,

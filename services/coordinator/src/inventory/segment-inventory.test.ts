@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { createDatabase, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
-import { createTestStores, startTcpGate, storeSegments } from '@svc/shared/testing'
+import { createTestStores, fc, startTcpGate, storeSegments } from '@svc/shared/testing'
 import { createSegmentInventory, type SegmentInventory } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -82,25 +82,56 @@ describe('the segment inventory', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })
 
-  it('shares one read between concurrent callers', async () => {
+  it('reads again for callers during a read, all together', async () => {
     await copy(one)
     const inventory = createSegmentInventory(database)
     const readings = [inventory.refresh(), inventory.refresh(), inventory.refresh()]
-    assert.equal(new Set(readings).size, 1)
+    assert.equal(new Set(readings).size, 2)
+    assert.equal(readings[1], readings[2])
     await Promise.all(readings)
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
   })
 
-  it('starts from scratch after a reset, even during a read', async () => {
+  it('knows the same after any changes as one that reads everything', async () => {
+    const choices = ['v1', 'v2', 'v3'].flatMap((version) =>
+      [1, 2].flatMap((number) => ['wiki', 'koalas'].map((name) => segment(name, number, version))),
+    )
+    const change = fc.record({
+      kind: fc.constantFrom('use', 'mark unused', 'erase', 'refresh'),
+      index: fc.nat(choices.length - 1),
+    })
+    const following = createSegmentInventory(database)
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 30 }), async (changes) => {
+        for (const { kind, index } of changes) {
+          const { id } = choices[index]!
+          const isStored = (await database.query(sql`SELECT FROM segments WHERE id = ${id}`)).length > 0
+          if (kind === 'refresh') await following.refresh()
+          else if (kind === 'mark unused')
+            await markUnused(database, [id], { kind: 'request', identity: 'me' }, 0)
+          else if (kind === 'erase') await database.query(sql`DELETE FROM segments WHERE id = ${id}`)
+          else if (isStored) await markUsed(database, [id], 0)
+          else await copy(choices[index]!)
+        }
+        const reading = createSegmentInventory(database)
+        await Promise.all([following.refresh(), reading.refresh()])
+        assert.deepEqual(seen(following), seen(reading))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('reads everything again once the store may have forgotten removals', async () => {
     await copy(one, two)
-    const inventory = createSegmentInventory(database)
+    let nowMs = 0
+    const inventory = createSegmentInventory(database, undefined, () => nowMs)
     await inventory.refresh()
     await database.query(sql`DELETE FROM segments WHERE id = ${two.id}`)
     await database.query(sql`DELETE FROM segment_removals`)
-    const before = inventory.refresh()
-    inventory.reset()
-    assert.deepEqual(seen(inventory), {})
-    await before
+    nowMs += 12 * 3_600_000
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
+    nowMs += 12 * 3_600_000 + 1
     await inventory.refresh()
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
   })

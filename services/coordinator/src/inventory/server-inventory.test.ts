@@ -15,6 +15,7 @@ class Reporter {
   log = new ReportLog(this.served)
   term = 0
   private voidUntilMs = 0
+  private standbyLogs = new Map<ServerInventory, ReportLog>()
 
   constructor(name: string) {
     this.name = name
@@ -26,6 +27,7 @@ class Reporter {
     this.served = new ServedSegments()
     for (const id of ids) this.served.add(id)
     this.log = new ReportLog(this.served)
+    this.standbyLogs = new Map()
     this.term = 0
     this.voidUntilMs = 0
   }
@@ -62,8 +64,24 @@ class Reporter {
     if (answer.term > this.term) this.voidUntilMs = 0
     this.term = Math.max(this.term, answer.term)
     this.voidUntilMs = Math.max(this.voidUntilMs, answer.voidUntilMs[this.name] ?? 0)
-    if (answer.resync.includes(this.name)) this.log.refused()
+    if (answer.resync.includes(this.name)) this.log.refused(answer.resyncFrom?.[this.name])
     else this.log.taken(report)
+  }
+
+  /** Sends a report to a coordinator that is not the leader. The report or its answer may get lost. */
+  sendToStandby(
+    inventory: ServerInventory,
+    nowMs: number,
+    lost: 'report' | 'answer' | 'nothing' = 'nothing',
+  ): void {
+    const log = this.standbyLogs.get(inventory) ?? new ReportLog(this.served)
+    this.standbyLogs.set(inventory, log)
+    const report = this.report(log.next())
+    if (lost === 'report') return
+    const resync = inventory.takeAsStandby([report], nowMs)
+    if (lost === 'answer') return
+    if (resync.includes(this.name)) log.refused()
+    else log.taken(report)
   }
 
   /** Reports until the leader knows everything. */
@@ -177,21 +195,30 @@ describe('a report', () => {
     assert.deepEqual(changes, ['a t loaded', 'a moved moved', 'a s dropped'])
   })
 
-  const refused: readonly [name: string, change: (report: ServerReport) => Partial<ServerReport>][] = [
-    ['with a gap in the changes', ({ from }) => ({ from: from + 1 })],
-    ['with changes that were already accepted', () => ({ from: 0 })],
-    ['with changes from another session', () => ({ session: 'other' })],
-    ['from an unknown server', () => ({ name: 'b' })],
-    ['from a server that does not know this leader', () => ({ term: 0 })],
-    ['from a server that knows a later leader', () => ({ term: 2 })],
+  const refused: readonly [
+    name: string,
+    change: (report: ServerReport) => Partial<ServerReport>,
+    wanted: 'list' | 'changes',
+  ][] = [
+    ['with a gap in the changes', ({ from }) => ({ from: from + 1 }), 'changes'],
+    ['with changes that were already accepted', () => ({ from: 0 }), 'changes'],
+    ['with changes from another session', () => ({ session: 'other' }), 'list'],
+    ['from an unknown server', () => ({ name: 'b' }), 'list'],
+    ['from a server that does not know this leader', () => ({ term: 0 }), 'changes'],
+    ['from a server that knows a later leader', () => ({ term: 2 }), 'changes'],
   ]
-  for (const [name, change] of refused) {
-    it(`${name} changes nothing and is answered with a request for the complete list`, () => {
+  for (const [name, change, wanted] of refused) {
+    it(`${name} changes nothing and is answered with a request for the complete ${wanted}`, () => {
       const { inventory, server, state } = setUp('s')
       server.served.add('t')
       const report = server.report()
       const changed = { ...report, ...change(report) }
-      assert.deepEqual(inventory.take([changed], 1, 5), { term: 1, resync: [changed.name], voidUntilMs: {} })
+      assert.deepEqual(inventory.take([changed], 1, 5), {
+        term: 1,
+        resync: [changed.name],
+        ...(wanted === 'list' ? {} : { resyncFrom: { a: 1 } }),
+        voidUntilMs: {},
+      })
       assert.deepEqual([...state().served], ['s'])
       assert.equal(state().lastReportAtMs, 0)
     })
@@ -525,6 +552,159 @@ describe('after any loss of messages', () => {
         assert.ok(changes <= failed)
       }),
       { numRuns: 500 },
+    )
+  })
+})
+
+describe('what servers reported to a standby', () => {
+  /** A coordinator that follows two servers, and then becomes the leader of term 2. */
+  function takeOver() {
+    const leader = new ServerInventory(silenceMs)
+    const changes: string[] = []
+    const standby = new ServerInventory(silenceMs, { onCopyChange: (_, { id }) => void changes.push(id) })
+    const servers = ['a', 'b'].map((name) => new Reporter(name)) as [Reporter, Reporter]
+    for (const [index, server] of servers.entries()) {
+      server.served.add('s')
+      server.served.add(`s${index}`)
+      server.sync(leader, 1)
+      server.sendToStandby(standby, 0)
+    }
+    standby.reset()
+    return { standby, servers, changes }
+  }
+  const isServed = ({ table: { copies } }: ServerInventory): boolean =>
+    copies.flagsOf.length > 0 &&
+    Array.from({ length: copies.limit }, (_, entry) => entry).some(
+      (entry) => copies.serverOf[entry] !== -1 && (copies.flagsOf[entry]! & copyFlag.served) !== 0,
+    )
+
+  it('counts once the server confirms it to the new leader, with what changed since then', () => {
+    const { standby, servers, changes } = takeOver()
+    const [server] = servers
+    server.served.remove('s')
+    server.served.add('t')
+    assert.deepEqual(standby.servers(), [])
+    server.send(standby, 2, 0)
+    assert.equal(
+      isServed(standby),
+      false,
+      'a server that does not know the leader may still execute requests',
+    )
+    const { from, segments } = server.report()
+    assert.deepEqual([from, segments], [2, null])
+    server.send(standby, 2, 0)
+    assert.deepEqual([...standby.get('a')!.served].sort(), ['s0', 't'])
+    assert.deepEqual(
+      standby.servers().map(({ name }) => name),
+      ['a'],
+    )
+    assert.deepEqual(changes, [], 'the new leader requested none of these changes')
+  })
+
+  it('counts for nothing if the server confirms it only after the leader has decided', () => {
+    const { standby, servers } = takeOver()
+    const [server] = servers
+    standby.expire(0, timeoutMs)
+    assert.equal(isServed(standby), false)
+    server.send(standby, 2, 0)
+    assert.notEqual(server.report().segments, null)
+    server.send(standby, 2, 0)
+    assert.deepEqual([...standby.get('a')!.served].sort(), ['s', 's0'])
+  })
+
+  it('counts for nothing if the server has restarted since then', () => {
+    const { standby, servers } = takeOver()
+    const [server] = servers
+    server.served.remove('s')
+    server.restart()
+    server.sync(standby, 2)
+    assert.deepEqual([...standby.get('a')!.served], ['s0'])
+  })
+
+  it('is forgotten when servers stop reporting to it', () => {
+    const inventory = new ServerInventory(silenceMs)
+    const server = new Reporter('a')
+    server.served.add('s')
+    server.sendToStandby(inventory, 0)
+    inventory.expireAsStandby(60_000)
+    assert.notEqual(inventory.table.rowOf('s'), -1)
+    inventory.expireAsStandby(60_001)
+    assert.equal(inventory.table.rowOf('s'), -1)
+  })
+
+  const ids = ['s', 't', 'u', 'v']
+  const step = fc.record({
+    kind: fc.constantFrom(
+      ...(['load', 'drop', 'restart', 'report', 'report', 'standby report', 'standby report'] as const),
+      ...(['takeover', 'decision', 'silence'] as const),
+    ),
+    server: fc.nat(2),
+    id: fc.constantFrom(...ids),
+    lost: fc.constantFrom('nothing', 'nothing', 'report', 'answer'),
+  } as const)
+
+  it('leads to the same as complete lists, whenever a coordinator takes over', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+        let [leader, standby] = [new ServerInventory(silenceMs), new ServerInventory(silenceMs)]
+        let [term, nowMs] = [1, 0]
+        const servers = ['a', 'b', 'c'].map((name) => new Reporter(name))
+        /** What each session of a server served after each number of changes. */
+        const served = new Map<string, ReadonlySet<string>[]>()
+        const note = ({ served: now }: Reporter) => {
+          const bySequence = served.get(now.session) ?? []
+          bySequence[now.sequence] = new Set(now.ids())
+          served.set(now.session, bySequence)
+        }
+        for (const { kind, server: index, id, lost } of steps) {
+          const server = servers[index]!
+          note(server)
+          nowMs += 100
+          if (kind === 'load') server.served.add(id)
+          else if (kind === 'drop') server.served.remove(id)
+          else if (kind === 'restart') server.restart()
+          else if (kind === 'report') server.send(leader, term, nowMs, lost)
+          else if (kind === 'standby report') server.sendToStandby(standby, nowMs, lost)
+          else if (kind === 'decision') leader.expire(nowMs, timeoutMs)
+          else if (kind === 'silence') standby.expireAsStandby(nowMs + 60_000)
+          else {
+            ;[leader, standby] = [standby, leader]
+            term += 1
+            leader.reset()
+            assert.equal(isServed(leader), false)
+          }
+          note(server)
+          for (const known of leader.servers())
+            assert.deepEqual(new Set(known.served), served.get(known.session)![known.sequence])
+        }
+        const reading = new ServerInventory(silenceMs)
+        for (const server of servers) {
+          server.sync(leader, term, nowMs)
+          assert.deepEqual(new Set(leader.get(server.name)?.served), new Set(server.served.ids()))
+        }
+        leader.expire(nowMs, timeoutMs)
+        assert.deepEqual(
+          Array.from({ length: leader.table.copies.limit }, (_, entry) => entry).filter(
+            (entry) =>
+              leader.table.copies.serverOf[entry] !== -1 &&
+              (leader.table.copies.flagsOf[entry]! & copyFlag.listed) !== 0,
+          ),
+          [],
+        )
+        for (const server of servers) {
+          server.log = new ReportLog(server.served)
+          server.sync(reading, term, nowMs)
+        }
+        const known = (inventory: ServerInventory) =>
+          inventory.servers().map(({ name, session, sequence, served: list }) => ({
+            name,
+            session,
+            sequence,
+            segments: [...list].sort(),
+          }))
+        assert.deepEqual(known(leader), known(reading))
+      }),
+      { numRuns: 300 },
     )
   })
 })

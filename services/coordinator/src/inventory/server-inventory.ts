@@ -5,6 +5,7 @@ import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '
 import { PendingView, ServedIds } from './copy-views.ts'
 import { type FailedRequest, FailedRequests } from './failed-requests.ts'
 import type { PendingRequest } from './pending-request.ts'
+import { type ClaimedList, StandbyLists } from './standby-lists.ts'
 
 /** The state of a data server according to its reports to the leader. */
 export interface ServerState {
@@ -76,7 +77,7 @@ const maxLost = 1000
 
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
-const { served, loading, dropping, refused, moving, leaving } = copyFlag
+const { served, loading, dropping, refused, moving, leaving, listed } = copyFlag
 const pendingFlags = loading | dropping
 const requestFlags = pendingFlags | moving
 
@@ -95,6 +96,7 @@ export class ServerInventory {
   private readonly awaitedOf = new Map<string, { list: readonly AwaitedServer[]; readonly atMs: number }>()
   /** Servers that stopped reporting, the last ones. */
   private readonly lostByName = new Map<string, LostServerState>()
+  private readonly standbyLists: StandbyLists
   private readonly silenceMs: number
   private readonly events: ServerInventoryEvents
 
@@ -103,6 +105,22 @@ export class ServerInventory {
     this.silenceMs = silenceMs
     this.events = events
     this.table = table
+    this.standbyLists = new StandbyLists(table)
+  }
+
+  /**
+   * Applies reports to this coordinator while it is not the leader. They count once it is the leader and their servers have
+   * confirmed them. Returns which servers must send their complete list.
+   */
+  takeAsStandby(reports: readonly ServerReport[], nowMs: number): string[] {
+    const taken = (report: ServerReport) =>
+      this.standbyLists.take(report, nowMs, () => this.byName.get(report.name)?.number ?? this.newNumber())
+    return reports.filter((report) => !taken(report)).map(({ name }) => name)
+  }
+
+  /** Forgets what servers reported to this coordinator as a standby if they stopped reporting to it. */
+  expireAsStandby(nowMs: number): void {
+    this.release(this.standbyLists.forget(nowMs))
   }
 
   /**
@@ -128,7 +146,16 @@ export class ServerInventory {
       const untilMs = this.byName.get(name)?.voidUntilMs
       return untilMs === undefined ? [] : [[name, untilMs] as const]
     })
-    return { term, resync, voidUntilMs: Object.fromEntries(voids) }
+    const resyncFrom = refused.flatMap((report) => {
+      const sequence = this.sequenceOf(report)
+      return sequence === undefined ? [] : [[report.name, sequence] as const]
+    })
+    return {
+      term,
+      resync,
+      ...(resyncFrom.length === 0 ? {} : { resyncFrom: Object.fromEntries(resyncFrom) }),
+      voidUntilMs: Object.fromEntries(voids),
+    }
   }
 
   /** Returns the historicals that their processes announced but that have never reported their segments. */
@@ -147,12 +174,28 @@ export class ServerInventory {
       awaited.list = awaited.list.filter(({ name }) => !gone.has(name))
   }
 
+  /** Returns the number of changes of this session of a server that this coordinator knows, if any. */
+  private sequenceOf(report: Pick<ServerReport, 'name' | 'session'>): number | undefined {
+    const known = this.byName.get(report.name)
+    if (known === undefined) return this.standbyLists.sequenceOf(report)
+    return known.session === report.session ? known.sequence : undefined
+  }
+
+  private newNumber(): number {
+    return this.freeNumbers.pop() ?? this.nextNumber++
+  }
+
+  /** Frees the numbers of servers of which nothing is known any more. */
+  private release(numbers: Iterable<number>): void {
+    for (const number of numbers) if (this.byNumber[number] === undefined) this.freeNumbers.push(number)
+  }
+
   private takeOne(report: ServerReport, nowMs: number): boolean {
     const known = this.byName.get(report.name)
-    const follows = known?.session === report.session && known.sequence === report.from
-    if (report.segments === null && !follows) return false
+    if (report.segments === null && this.sequenceOf(report) !== report.from) return false
     const sameLife = known?.session === report.session
-    const number = known?.number ?? this.freeNumbers.pop() ?? this.nextNumber++
+    const list = this.standbyLists.claim(report)
+    const number = known?.number ?? list?.number ?? this.newNumber()
     // A restarted process knows nothing about requests from before the restart.
     if (known && !sameLife) this.table.clearServers(new Set([number]), requestFlags | refused | leaving)
     const server: MutableServer = {
@@ -176,10 +219,12 @@ export class ServerInventory {
     this.byName.set(report.name, server)
     this.lostByName.delete(report.name)
     this.byNumber[number] = server
+    if (list) this.takeStandbyList(server, list)
     if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
       const row = this.table.rowOf(id)
-      this.reportCopyChange(server, { id, row }, change)
+      // What a server did before its first report to this leader was requested by an earlier one.
+      if (known) this.reportCopyChange(server, { id, row }, change)
       if (change === 'loaded') this.noteServed(server, id, row)
       else this.noteGone(server, id, row)
     }
@@ -211,6 +256,12 @@ export class ServerInventory {
       for (const id of [...server.served]) if (!listed.has(id)) this.noteGone(server, id)
     }
     for (const id of ids) this.noteServed(server, id)
+  }
+
+  /** The segments of a confirmed list count from now on. */
+  private takeStandbyList({ number }: MutableServer, { rows, continues }: ClaimedList): void {
+    if (continues) this.reportedChanges += rows.length
+    for (const row of rows) this.table.changeRow(row, number, continues ? served : 0, listed)
   }
 
   /** A number that changes whenever a server reports that it has or no longer has a segment. */
@@ -324,6 +375,8 @@ export class ServerInventory {
    */
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
     this.freeNumbers.push(...this.retired.splice(0))
+    // The leader has waited for the servers. The others must send their full lists.
+    this.release(this.standbyLists.forget())
     for (const [process, { atMs }] of this.awaitedOf)
       if (nowMs - atMs > this.silenceMs) this.awaitedOf.delete(process)
     const silent = [...this.byName.values()].filter(
@@ -347,12 +400,17 @@ export class ServerInventory {
     return silent.map(({ name }) => name)
   }
 
-  /** Forgets all servers. A new leader must do this. Each server then reports its complete list again. */
+  /**
+   * Forgets all servers. A new leader must do this. Each server then reports its complete list again, or confirms what it
+   * reported to this coordinator as a standby.
+   */
   reset(): void {
     const { copies } = this.table
+    // A run of an earlier term may have checked segments without executing its decisions.
+    this.table.markAll()
     for (let entry = 0; entry < copies.limit; entry++) {
       const server = copies.serverOf[entry] as number
-      if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255)
+      if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255 & ~listed)
     }
     this.byName.clear()
     this.lostByName.clear()
@@ -360,7 +418,9 @@ export class ServerInventory {
     this.byNumber.length = 0
     this.freeNumbers.length = 0
     this.retired.length = 0
-    this.nextNumber = 0
+    const taken = this.standbyLists.numbers
+    for (let number = this.nextNumber - 1; number >= 0; number--)
+      if (!taken.has(number)) this.freeNumbers.push(number)
   }
 
   /** Returns the reporting servers, historicals before brokers, sorted by name. */
@@ -452,7 +512,7 @@ export class ServerInventory {
   ): LoadingServer[] {
     return awaited.flatMap(({ name, tier }) => {
       if (tier === undefined) return []
-      const number = this.freeNumbers.pop() ?? this.nextNumber++
+      const number = this.newNumber()
       this.retired.push(number)
       return {
         number,

@@ -1,4 +1,11 @@
-import { type AwaitedServer, type ReportAnswer, type ServerReport, sendReport } from '@svc/shared/data-server'
+import {
+  type AwaitedServer,
+  type ReportAnswer,
+  type ServerReport,
+  StandbyLog,
+  type StandbyReports,
+  sendReport,
+} from '@svc/shared/data-server'
 import type { ServiceContext } from '@svc/shared/service'
 import type { VirtualCluster } from './virtual-cluster.ts'
 import { isHidden, type VirtualServer } from './virtual-server.ts'
@@ -74,7 +81,7 @@ function dueReports(
   return { reported, isFull: changes >= changesAtOnce }
 }
 
-function nextReport(server: VirtualServer, process: string): ServerReport {
+function nextReport(server: VirtualServer, process: string, changes = server.log.next()): ServerReport {
   const { name, group, usedSizeBytes, leader } = server
   return {
     name,
@@ -86,7 +93,44 @@ function nextReport(server: VirtualServer, process: string): ServerReport {
     usedSizeBytes,
     term: leader.term,
     voidUntilMs: leader.confirmedVoidUntilMs(),
-    ...server.log.next(),
+    ...changes,
+  }
+}
+
+/**
+ * Creates the reports of the servers to a coordinator that is not the leader, in the same sizes as those to the leader. A
+ * server that restarted is a new object, with a new log.
+ */
+export function createStandbyReports(
+  cluster: VirtualCluster,
+  { node }: Pick<ServiceContext, 'node'>,
+): StandbyReports {
+  const logs = new WeakMap<VirtualServer, StandbyLog>()
+  const logOf = (server: VirtualServer): StandbyLog => {
+    const log = logs.get(server) ?? new StandbyLog(server.served)
+    logs.set(server, log)
+    return log
+  }
+  return {
+    due: () => {
+      const reports: ServerReport[] = []
+      let changes = 0
+      for (const server of cluster.servers()) {
+        if (changes >= changesAtOnce || reports.length >= serversAtOnce) break
+        const log = logOf(server)
+        if (isHidden(server) || !log.isDue()) continue
+        const report = nextReport(server, node().name, log.next())
+        changes += report.changes.length + (report.segments?.length ?? 0)
+        reports.push(report)
+      }
+      return reports
+    },
+    answered: (reports, resync) => {
+      for (const report of reports) {
+        const server = cluster.get(report.name)
+        if (server?.served.session === report.session) logOf(server).answered(report, resync.has(report.name))
+      }
+    },
   }
 }
 
@@ -101,7 +145,7 @@ function noteAnswer(answer: ReportAnswer, reported: readonly Reported[], nowMs: 
     if (server.isKnown) {
       server.log.taken(report)
     } else {
-      server.log.refused()
+      server.log.refused(answer.resyncFrom?.[server.name])
       server.lastReportAtMs = 0
     }
   }

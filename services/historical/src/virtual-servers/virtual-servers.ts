@@ -1,13 +1,13 @@
 import { describeError } from '@svc/domain/failure'
 import type { VirtualServerGroup } from '@svc/shared/config'
-import type { ServedSegments } from '@svc/shared/data-server'
+import { type ServedSegments, startStandbyReports } from '@svc/shared/data-server'
 import { type RequestReceiver, receiveRequests } from '@svc/shared/redis'
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { VirtualCluster } from './virtual-cluster.ts'
 import { createVirtualLoading } from './virtual-loading.ts'
 import { readPlacement, writePlacement } from './virtual-placement.ts'
-import { createVirtualReports, reportPeriodMs } from './virtual-reports.ts'
+import { createStandbyReports, createVirtualReports, reportPeriodMs } from './virtual-reports.ts'
 
 /** Virtual servers for simulations, which exist only in this process. They store no data, but take as long as real ones. */
 export interface VirtualServers {
@@ -23,7 +23,10 @@ export interface VirtualServers {
   stop(): Promise<void>
 }
 
-type Context = Pick<ServiceContext, 'client' | 'faults' | 'logger' | 'node' | 'settings' | 'stopping'>
+type Context = Pick<
+  ServiceContext,
+  'client' | 'discovery' | 'faults' | 'logger' | 'node' | 'settings' | 'stopping'
+>
 
 // How often to check the servers for finished loads and due reports.
 const workPeriodMs = 50
@@ -37,6 +40,7 @@ export function createVirtualServers(context: Context): VirtualServers {
   let receiver: RequestReceiver | undefined
   let worker: Loop | undefined
   let reporter: Loop | undefined
+  let standbyReporter: Loop | undefined
   let known = Promise.withResolvers<void>()
   const placementFile = settings.get('svc.simulation.placementFile')
 
@@ -74,6 +78,7 @@ export function createVirtualServers(context: Context): VirtualServers {
         if (cluster.isAllKnown()) known.resolve()
         if (isMore) reporter?.wake()
       })
+      standbyReporter = startStandbyReports(context, () => createStandbyReports(cluster, context))
       await known.promise
       logger.info('Registered the virtual servers with the leader', { servers: cluster.servers().length })
     },
@@ -81,6 +86,7 @@ export function createVirtualServers(context: Context): VirtualServers {
       await receiver?.close()
       await worker?.stop()
       await reporter?.stop()
+      await standbyReporter?.stop()
       // A start that failed before the file was read must not replace it.
       if (placementFile !== undefined && reporter) await writePlacement(cluster, placementFile)
     },

@@ -1,0 +1,29 @@
+import { describeError } from '@svc/domain/failure'
+import { createTroubleLog, type Logger, type Loop, startLoop } from '@svc/shared/runtime'
+import type { SegmentInventory } from './segment-inventory.ts'
+import type { ServerInventory } from './server-inventory.ts'
+
+const periodMs = 1000
+
+/**
+ * Keeps what this coordinator knows current while it is not the leader, so that it can decide soon after it becomes the leader.
+ * The leader reads segments when it needs them.
+ */
+export function followAsStandby(
+  segments: Pick<SegmentInventory, 'refresh'>,
+  servers: Pick<ServerInventory, 'expireAsStandby'>,
+  isLeader: () => boolean,
+  logger: Logger,
+): Loop {
+  const trouble = createTroubleLog(logger)
+  return startLoop(
+    periodMs,
+    async () => {
+      if (isLeader()) return
+      servers.expireAsStandby(performance.now())
+      await segments.refresh()
+      trouble.over('Resumed following the segments as a standby')
+    },
+    (error) => trouble.report('Failed to follow the segments as a standby', { error: describeError(error) }),
+  )
+}
