@@ -704,7 +704,7 @@ describe('the console', { skip }, () => {
     await page.goto(urlOf('datasources/no%2Fsuch'))
     await logIn(page, page.url(), 'admin', cluster.adminPassword!)
     await page
-      .getByText(/No data yet|cannot be shown/)
+      .getByText(/No data yet|No used segments|cannot be shown/)
       .first()
       .waitFor()
     // Requests for this name are refused, some of them later.

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
-import { pollMs } from './refetching.ts'
+import { pollMs, retryMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 /** A value of a metric, with its labels. */
@@ -200,7 +200,8 @@ export const useTasks = (max: number) =>
       const now = serverTime(response)
       return tasks.map((task): TaskStatus => ({ ...task, ageMs: now - Date.parse(task.createdTime) }))
     },
-    refetchInterval: refreshMs,
+    // Events report changes, but not how old tasks become.
+    refetchInterval: pollMs,
   })
 
 /** Maximum number of unfinished tasks that are counted in each state. */
@@ -231,5 +232,5 @@ export const useUnfinishedTasks = () =>
       ])
       return { running, pending, waiting }
     },
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })

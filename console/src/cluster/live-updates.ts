@@ -58,7 +58,7 @@ export function useLiveUpdates(): void {
 
 function refetchChanged(
   queries: QueryClient,
-  { segments, rules, servers = false, clusterState }: ClusterChanges,
+  { segments, rules, tasks = [], servers = false, clusterState }: ClusterChanges,
 ): void {
   const refetch = (...queryKey: string[]) => void queries.invalidateQueries({ queryKey })
   refetch('inventory')
@@ -73,6 +73,7 @@ function refetchChanged(
     else refetch('rules', dataSource)
   }
   if (rules.length > 0) refetch('history')
+  if (tasks.length > 0) for (const key of ['tasks', 'unfinished tasks']) refetch(key)
   if (servers) for (const key of ['servers', 'loadqueue', 'nodes', 'serverProblems']) refetch(key)
   if (clusterState !== undefined) queries.setQueryData(['clusterState'], clusterState)
 }

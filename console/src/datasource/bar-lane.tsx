@@ -52,47 +52,58 @@ export const BarLane = memo(function BarLane({
         />
       ))}
       <g clipPath={`url(#${clipId})`}>
-        {indexes.map((index) => {
-          const x = xOf(index) + gap
-          const width = Math.max(1, xOf(index + 1) - xOf(index) - gap)
-          let bottom = height
-          const parts = tiers.flatMap(([tier, { after }]) => {
-            const size = yOf(after[index]!)
-            if (size === 0) return []
-            bottom -= size
-            return (
-              <rect
-                key={tier}
-                className={`tier-${colors.get(tier)}`}
-                x={x}
-                y={bottom}
-                width={width}
-                height={size}
-              />
-            )
-          })
-          const lost = yOf(lostAt(index))
-          return (
-            <g key={index}>
-              {parts}
-              {lost > 0 && (
-                <rect
-                  className="loss"
-                  x={x}
-                  y={bottom - lost}
-                  width={width}
-                  height={lost}
-                  fill="url(#loss)"
-                />
-              )}
-            </g>
-          )
-        })}
+        {indexes.map((index) => (
+          <Bar
+            key={index}
+            x={xOf(index) + gap}
+            width={Math.max(1, xOf(index + 1) - xOf(index) - gap)}
+            bottom={height}
+            parts={tiers.map(([tier, { after }]) => ({ tier, height: yOf(after[index]!) }))}
+            lost={yOf(lostAt(index))}
+            colors={colors}
+          />
+        ))}
         {(isEdited || replicas) && <path className="served" d={served.join('')} />}
       </g>
     </g>
   )
 })
+
+/** The replicas of one bucket by tier, and on top of them what is lost. */
+function Bar({
+  x,
+  width,
+  bottom,
+  parts,
+  lost,
+  colors,
+}: {
+  readonly x: number
+  readonly width: number
+  readonly bottom: number
+  readonly parts: readonly { readonly tier: string; readonly height: number }[]
+  /** Height of what is lost. */
+  readonly lost: number
+  readonly colors: ReadonlyMap<string, number>
+}) {
+  let top = bottom
+  const shown = parts
+    .filter(({ height }) => height > 0)
+    .map(({ tier, height }) => {
+      top -= height
+      return (
+        <rect key={tier} className={`tier-${colors.get(tier)}`} x={x} y={top} width={width} height={height} />
+      )
+    })
+  return (
+    <g>
+      {shown}
+      {lost > 0 && (
+        <rect className="loss" x={x} y={top - lost} width={width} height={lost} fill="url(#loss)" />
+      )}
+    </g>
+  )
+}
 
 function GridLine({
   bytes,

@@ -33,39 +33,12 @@ export function CostsOfEdit({
       <summary>
         <Total costs={costs} />
       </summary>
-      <table>
-        <thead>
-          <tr>
-            <th>tier</th>
-            <th className="right">price of a GiB</th>
-            <th className="right">before</th>
-            <th className="right">after</th>
-          </tr>
-        </thead>
-        <tbody>
-          {costs.tiers.map(({ tier, gibBefore, gibAfter, price }) => (
-            <tr key={tier}>
-              <th scope="row" className="middle">
-                <TierMark color={colors.get(tier)} />
-                <Name>{tier}</Name>
-              </th>
-              <td className="right middle">
-                <input
-                  className="amount"
-                  inputMode="decimal"
-                  aria-label={`Price of a GiB per month in ${visible(tier)}`}
-                  value={Object.hasOwn(draft.perGibMonth, tier) ? draft.perGibMonth[tier] : ''}
-                  onChange={({ target }) =>
-                    setDraft({ ...draft, perGibMonth: { ...draft.perGibMonth, [tier]: target.value } })
-                  }
-                />
-              </td>
-              <td className="right middle">{price === undefined ? '' : formatCost(gibBefore * price)}</td>
-              <td className="right middle">{price === undefined ? '' : formatCost(gibAfter * price)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PriceTable
+        costs={costs}
+        colors={colors}
+        texts={draft.perGibMonth}
+        onChange={(tier, text) => setDraft({ ...draft, perGibMonth: { ...draft.perGibMonth, [tier]: text } })}
+      />
       <label className="row">
         Currency
         <input
@@ -81,6 +54,54 @@ export function CostsOfEdit({
         <code>prices</code>.
       </p>
     </details>
+  )
+}
+
+/** Prices to type by tier, and what the tiers cost. */
+function PriceTable({
+  costs,
+  colors,
+  texts,
+  onChange,
+}: {
+  readonly costs: Costs
+  readonly colors: ReadonlyMap<string, number>
+  /** Prices as they are typed, by tier. */
+  readonly texts: PriceDraft['perGibMonth']
+  onChange(tier: string, text: string): void
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>tier</th>
+          <th className="right">price of a GiB</th>
+          <th className="right">before</th>
+          <th className="right">after</th>
+        </tr>
+      </thead>
+      <tbody>
+        {costs.tiers.map(({ tier, gibBefore, gibAfter, price }) => (
+          <tr key={tier}>
+            <th scope="row" className="middle">
+              <TierMark color={colors.get(tier)} />
+              <Name>{tier}</Name>
+            </th>
+            <td className="right middle">
+              <input
+                className="amount"
+                inputMode="decimal"
+                aria-label={`Price of a GiB per month in ${visible(tier)}`}
+                value={Object.hasOwn(texts, tier) ? texts[tier] : ''}
+                onChange={({ target }) => onChange(tier, target.value)}
+              />
+            </td>
+            <td className="right middle">{price === undefined ? '' : formatCost(gibBefore * price)}</td>
+            <td className="right middle">{price === undefined ? '' : formatCost(gibAfter * price)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 

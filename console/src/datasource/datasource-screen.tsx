@@ -76,7 +76,6 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
   const now = inventory.now + offsetMs
   const view = usePreview({ dataSource, inventory, edit, isValid, offsetMs, range })
   useDiscardKey(edit)
-  const linkProblem = useLinkedRules(edit)
   const { colors, tiers } = useColors(inventory, edit.list, defaults, view.data)
   const shownRules = useLast(edit.list, isValid)
   return (
@@ -90,8 +89,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
           onExplainLacking={explanation.explainLacking}
         />
         <ClockBar isEdited={edit.isEdited} />
-        {linkProblem && <Problem>{linkProblem}</Problem>}
-        {view.error && <Problem>The preview failed: {view.error.message}</Problem>}
+        <Problems edit={edit} previewError={view.error} />
         {view.data && (
           <TimelinePanel
             dataSource={dataSource}
@@ -135,6 +133,17 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
       </aside>
       {explanation.dialog}
     </div>
+  )
+}
+
+/** What is wrong with the link that was opened, and why the preview failed. */
+function Problems({ edit, previewError }: { readonly edit: RulesEdit; readonly previewError: Error | null }) {
+  const linkProblem = useLinkedRules(edit)
+  return (
+    <>
+      {linkProblem && <Problem>{linkProblem}</Problem>}
+      {previewError && <Problem>The preview failed: {previewError.message}</Problem>}
+    </>
   )
 }
 

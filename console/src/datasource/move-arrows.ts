@@ -30,7 +30,7 @@ const minWidth = 6
 export const labelGap = 9
 
 /** Returns what an arrow says: from which tier to which, and how much. */
-export const moveText = ({ from, to, copies, bytes }: TierMove): string =>
+const moveText = ({ from, to, copies, bytes }: TierMove): string =>
   `${from === undefined ? 'new' : visible(from)} → ${to === undefined ? 'dropped' : visible(to)}: ${countOf(copies, 'replica')}, ${formatBytes(bytes)}`
 
 /** Places arrows on an axis of a width, the largest moves first. Moves outside the axis have none. */

@@ -6,7 +6,7 @@ import { axisTicks } from './axis-ticks.ts'
 import { BarLane } from './bar-lane.tsx'
 import type { LaneCell } from './lane-cell.ts'
 import { BandLane, type BandRule, CellLane } from './lanes.tsx'
-import { moveArrows } from './move-arrows.ts'
+import { type MoveArrows, moveArrows } from './move-arrows.ts'
 import { MoveLane, moveRowHeight } from './move-lane.tsx'
 
 /** What the timeline shows. Every lane has the same time axis. */
@@ -48,12 +48,8 @@ export function Timeline(input: TimelineInput) {
     () => moveArrows(view.moves ?? [], (instant) => scale(instant), width),
     [view.moves, scale, width],
   )
-  const bandsTop = barHeight + axisHeight
-  // Arrows point from the rules of now to those of the edit.
-  const movesTop = bandsTop + bandHeight
-  const afterTop = movesTop + moves.rows * moveRowHeight
-  const cellsTop = afterTop + (isEdited ? bandHeight : 0) + 4
-  const height = cellsTop + cells.length * cellHeight
+  const tops = topsOf(barHeight, moves.rows, isEdited)
+  const height = tops.cells + cells.length * cellHeight
   const start = Date.parse(view.buckets?.start ?? '')
   const widthMs = view.buckets?.widthMs ?? 1
   const xOf = (bucket: number): number => scale(start + bucket * widthMs)
@@ -82,11 +78,11 @@ export function Timeline(input: TimelineInput) {
           />
           <Axis scale={scale} top={barHeight} />
           <g clipPath={`url(#${clipId})`}>
-            <BandLane bands={bandsNow} scale={scale} top={bandsTop} />
-            <MoveLane arrows={moves.arrows} colors={input.colors} top={movesTop} />
-            {isEdited && <BandLane bands={bandsAfter} scale={scale} top={afterTop} isFuture />}
+            <BandLane bands={bandsNow} scale={scale} top={tops.bands} />
+            <MoveLane arrows={moves.arrows} colors={input.colors} top={tops.moves} />
+            {isEdited && <BandLane bands={bandsAfter} scale={scale} top={tops.after} isFuture />}
             {cells.map((lane, index) => (
-              <CellLane key={lane.label} cells={lane.cells} xOf={xOf} top={cellsTop + index * cellHeight} />
+              <CellLane key={lane.label} cells={lane.cells} xOf={xOf} top={tops.cells + index * cellHeight} />
             ))}
           </g>
           {cursor !== undefined && (
@@ -99,24 +95,51 @@ export function Timeline(input: TimelineInput) {
           )}
           {brush && <rect className="brush" x={brush.from} width={brush.to - brush.from} height={height} />}
         </g>
-        <g className="lane-names">
-          <text y={barHeight - 6}>replicas by tier</text>
-          <text y={bandsTop + 16}>{isEdited ? 'rules now' : 'rules'}</text>
-          {moves.rows > 0 && <text y={movesTop + 19}>moves</text>}
-          {moves.hidden > 0 && <text y={movesTop + 33}>{`${moves.hidden} more below`}</text>}
-          {isEdited && (
-            <text className="future-text" y={afterTop + 16}>
-              rules after
-            </text>
-          )}
-          {cells.map(({ label }, index) => (
-            <text key={label} y={cellsTop + index * cellHeight + 12}>
-              {label}
-            </text>
-          ))}
-        </g>
+        <LaneNames cells={cells} isEdited={isEdited} moves={moves} tops={tops} />
       </svg>
     </div>
+  )
+}
+
+/** Where lanes start, in pixels. */
+interface LaneTops {
+  readonly bands: number
+  readonly moves: number
+  readonly after: number
+  readonly cells: number
+}
+
+function topsOf(barHeight: number, moveRows: number, isEdited: boolean): LaneTops {
+  const bands = barHeight + axisHeight
+  // Arrows point from the rules of now to those of the edit.
+  const moves = bands + bandHeight
+  const after = moves + moveRows * moveRowHeight
+  return { bands, moves, after, cells: after + (isEdited ? bandHeight : 0) + 4 }
+}
+
+function LaneNames({
+  cells,
+  isEdited,
+  moves,
+  tops,
+}: Pick<TimelineInput, 'cells' | 'isEdited'> & { readonly moves: MoveArrows; readonly tops: LaneTops }) {
+  return (
+    <g className="lane-names">
+      <text y={tops.bands - axisHeight - 6}>replicas by tier</text>
+      <text y={tops.bands + 16}>{isEdited ? 'rules now' : 'rules'}</text>
+      {moves.rows > 0 && <text y={tops.moves + 19}>moves</text>}
+      {moves.hidden > 0 && <text y={tops.moves + 33}>{`${moves.hidden} more below`}</text>}
+      {isEdited && (
+        <text className="future-text" y={tops.after + 16}>
+          rules after
+        </text>
+      )}
+      {cells.map(({ label }, index) => (
+        <text key={label} y={tops.cells + index * cellHeight + 12}>
+          {label}
+        </text>
+      ))}
+    </g>
   )
 }
 

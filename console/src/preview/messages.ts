@@ -153,6 +153,8 @@ export interface ClusterChanges {
   readonly segments: Readonly<Record<string, { readonly added: number; readonly removed: number }>>
   /** Datasources with changed rules. */
   readonly rules: readonly string[]
+  /** Datasources with tasks that were created, started, or ended. */
+  readonly tasks?: readonly string[]
   readonly servers?: boolean
   readonly clusterState?: object
 }

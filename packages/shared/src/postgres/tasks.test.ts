@@ -11,6 +11,7 @@ import {
   loadTaskLocks,
   loadTaskPayload,
   loadTasks,
+  loadTaskVersions,
   loadUnclaimedTasks,
   loadUnclaimedTasksAfter,
   type NewTask,
@@ -47,6 +48,26 @@ const expire = () =>
 const claim = async (id: string, by: TaskWorker = worker) =>
   (await claimTask(database, id, by, long)) as number
 const stateOf = async (id: string) => (await loadTask(database, id))?.state
+
+describe('the versions of tasks', () => {
+  it('change for a datasource when one of its tasks is created, starts, or ends', async () => {
+    const versionOf = async (name: string) => (await loadTaskVersions(database)).get(name)
+    await saveTask(database, task('other', { dataSource: 'koalas' }))
+    const koalas = await versionOf('koalas')
+    const seen = [await versionOf('wiki')]
+    await saveTask(database, task('a'))
+    seen.push(await versionOf('wiki'))
+    const attempt = await claim('a')
+    seen.push(await versionOf('wiki'))
+    await renewClaim(database, 'a', attempt, long)
+    assert.equal(await versionOf('wiki'), seen.at(-1))
+    await cancelTask(database, 'a', 'enough')
+    seen.push(await versionOf('wiki'))
+    assert.equal(new Set(seen).size, 4, seen.join('\n'))
+    assert.equal(seen[0], undefined)
+    assert.equal(await versionOf('koalas'), koalas)
+  })
+})
 
 describe('a task', () => {
   it('is stored once under its ID', async () => {

@@ -235,6 +235,23 @@ export async function countTasks(
     GROUP BY type, state`)
 }
 
+/**
+ * Returns a text for each datasource with unfinished or recently finished tasks. It changes when a task of the datasource is
+ * created, starts, starts to wait, or ends, and once more a minute after the last end.
+ */
+export async function loadTaskVersions(queries: Queries): Promise<ReadonlyMap<string, string>> {
+  const rows = await queries.query<{ readonly dataSource: string; readonly version: string }>(sql`
+    SELECT datasource AS "dataSource", string_agg(part, ' ' ORDER BY part) AS version FROM (
+      SELECT datasource, 'unfinished ' || count(*) || ' '
+        || sum(hashtextextended(id || ' ' || state || ' ' || attempt || ' ' || waiting, 0)) AS part
+      FROM tasks WHERE state IN ('PENDING', 'RUNNING') GROUP BY datasource
+      UNION ALL
+      SELECT datasource, 'finished ' || max(finished_at)
+      FROM tasks WHERE finished_at > clock_timestamp() - interval '1 minute' GROUP BY datasource
+    ) AS parts GROUP BY datasource`)
+  return new Map(rows.map(({ dataSource, version }) => [dataSource, version]))
+}
+
 const isUnclaimed = sql`(state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp()))`
 
 /** Returns the first tasks without a worker: never claimed, or claimed by a worker that stopped renewing its claim. */

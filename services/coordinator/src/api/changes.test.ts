@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { decodeInventory, updateInventory } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import type { Route } from '@svc/shared/http'
-import { copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
+import { copySegments, ensureDefaultRules, saveRules, saveTask, sql } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { createTestContext, createTestStores } from '@svc/shared/testing'
 import { createChangeFeed, createInventories } from '../changes/index.ts'
@@ -50,6 +50,7 @@ beforeEach(async () => {
   term = 1
   await database.query(sql`DELETE FROM segments`)
   await database.query(sql`DELETE FROM rules`)
+  await database.query(sql`DELETE FROM tasks`)
   await ensureDefaultRules(database, firstDefaultRules)
   rules.invalidate()
   await segments.refresh()
@@ -171,6 +172,25 @@ describe('the stream of changes', () => {
     assert.deepEqual(Object.keys(data.segments as object), ['koalas'])
     assert.equal('servers' in data || 'clusterState' in data, false)
     assert.equal((await changesSince(first, reads('STATE'))).data.servers, true)
+  })
+
+  it('reports tasks of the datasources that the caller may read', async () => {
+    const first = await startId()
+    for (const dataSource of ['wiki', 'koalas']) {
+      const task = {
+        id: dataSource,
+        groupId: 'g',
+        type: 'kill',
+        dataSource,
+        priority: 0,
+        payload: {},
+        submittedBy: '',
+      }
+      await saveTask(database, task)
+    }
+    assert.deepEqual((await changesSince(first, reads('koalas'))).data.tasks, ['koalas'])
+    const { data } = await changesSince(first)
+    assert.deepEqual([(data.tasks as string[]).toSorted(), data.segments], [['koalas', 'wiki'], {}])
   })
 
   it('starts again after an unknown event, or if everything has changed', async () => {

@@ -36,7 +36,7 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
       path: '/svc/coordinator/v1/changes',
       access: authenticated,
       summary:
-        'Follow changes to segments, rules, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
+        'Follow changes to segments, rules, tasks, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
       query,
       answers: [textAnswer('text/event-stream')],
       failures: ['busy'],
@@ -108,12 +108,16 @@ async function follow(since: string, stream: Stream): Promise<void> {
 }
 
 /** Returns the changes that a caller may see, as JSON. */
-function readableChanges({ now, segments, rules, servers, clusterState }: Changes, caller: Caller): object {
+function readableChanges(
+  { now, segments, rules, tasks, servers, clusterState }: Changes,
+  caller: Caller,
+): object {
   const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
   return {
     now: formatInstant(now),
     segments: Object.fromEntries([...segments].filter(([name]) => isReadable(name))),
     rules: rules.filter((name) => name === defaultRulesName || isReadable(name)),
+    tasks: tasks.filter(isReadable),
     ...(caller.can('READ', 'STATE', 'STATE') ? { servers, clusterState } : {}),
   }
 }

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type ChangeJournal, type SegmentChange, segmentChanges } from '@svc/domain/inventory'
 import type { RulesByName } from '@svc/domain/rules'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadTaskVersions } from '@svc/shared/postgres'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ClusterState, ClusterStateTracker } from '../cluster-state/index.ts'
@@ -27,6 +28,8 @@ export interface Changes {
   readonly segments: ReadonlyMap<string, SegmentCounts>
   /** Datasources whose rules changed. */
   readonly rules: readonly string[]
+  /** Datasources with tasks that were created, started, or ended. */
+  readonly tasks: readonly string[]
   /** Whether servers, their replicas, or their load queues changed. */
   readonly servers: boolean
   /** Undefined if it is the same as before. */
@@ -70,6 +73,7 @@ interface Event {
   readonly journalPosition: number
   readonly now: number
   readonly rules: readonly string[]
+  readonly tasks: readonly string[]
   readonly servers: boolean
   readonly clusterState: ClusterState | undefined
 }
@@ -77,6 +81,8 @@ interface Event {
 /** What the feed compares with at its next look. */
 interface Seen {
   readonly rules: RulesByName
+  /** A text for each datasource with tasks. */
+  readonly tasks: ReadonlyMap<string, string>
   readonly servers: string
   readonly clusterState: string
   readonly minute: number
@@ -165,9 +171,10 @@ async function observe(
   clusterState: Pick<ClusterStateTracker, 'current'>,
   session: Session | undefined,
 ): Promise<Session> {
-  const [known, stored, config] = await Promise.all([
+  const [known, stored, tasks, config] = await Promise.all([
     clusterState.current(),
     rules.current(),
+    loadTaskVersions(context.database),
     loadCoordinatorConfig(context.database),
   ])
   await segments.refresh()
@@ -176,6 +183,7 @@ async function observe(
   const queues = [...servers.queues().values()]
   const seen: Seen = {
     rules: stored,
+    tasks,
     servers: JSON.stringify([liveServers(loading), servers.changes, queues]),
     clusterState: JSON.stringify(known),
     minute: Math.floor(now / minuteMs),
@@ -216,7 +224,8 @@ class Session {
     const event: Event = {
       journalPosition,
       now,
-      rules: changedRules(before?.rules ?? seen.rules, seen.rules),
+      rules: changedNames(before?.rules ?? seen.rules, seen.rules),
+      tasks: changedNames(before?.tasks ?? seen.tasks, seen.tasks),
       servers: before?.servers !== seen.servers,
       clusterState: before?.clusterState === seen.clusterState ? undefined : clusterState,
     }
@@ -224,7 +233,7 @@ class Session {
     this.isChanged =
       before === undefined ||
       journalPosition !== this.events.at(-1)?.journalPosition ||
-      event.rules.length > 0 ||
+      event.rules.length + event.tasks.length > 0 ||
       event.servers ||
       event.clusterState !== undefined ||
       before.minute !== seen.minute
@@ -254,6 +263,7 @@ class Session {
       now: this.events.at(-1)!.now,
       segments: this.countsSince(from.journalPosition),
       rules: [...new Set(missed.flatMap(({ rules }) => rules))],
+      tasks: [...new Set(missed.flatMap(({ tasks }) => tasks))],
       servers: missed.some(({ servers }) => servers),
       clusterState: missed.findLast((event) => event.clusterState !== undefined)?.clusterState,
     }
@@ -287,8 +297,11 @@ class Session {
   }
 }
 
-/** Returns the names of lists that are different objects, or no longer there. Unchanged lists stay the same objects. */
-function changedRules(before: RulesByName, after: RulesByName): string[] {
+/** Returns the names whose values are different, or no longer there. Unchanged lists of rules stay the same objects. */
+function changedNames<Value>(
+  before: ReadonlyMap<string, Value>,
+  after: ReadonlyMap<string, Value>,
+): string[] {
   if (before === after) return []
   const names = new Set([...before.keys(), ...after.keys()])
   return [...names].filter((name) => before.get(name) !== after.get(name))
