@@ -122,11 +122,7 @@ test('shows tiers, datasources, and segments in 80 columns', async () => {
     '2001-02-01/P3D',
     ...home,
   )
-  assert.deepEqual(segments.match(/^2001\S+/gm), [
-    '2001-02-03/2001-02-04',
-    '2001-02-02/2001-02-03',
-    '2001-02-01/2001-02-02',
-  ])
+  assert.deepEqual(segments.match(/^2001\S+/gm), ['2001-02-03/P1D', '2001-02-02/P1D', '2001-02-01/P1D'])
   for (const line of `${tiers}${datasources}${segments}`.split('\n')) assert.ok(line.length <= 80, line)
   const listed = JSON.parse(await succeed('segments', ...home, '--json')) as { servers: string[] }[]
   assert.equal(listed.length, 90)

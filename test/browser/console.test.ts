@@ -179,7 +179,7 @@ describe('the console', { skip }, () => {
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'datasource')
     await page.getByText('Cost per month: enter prices').click()
-    await page.getByLabel('Price of a GiB per month in cold').fill('0.5')
+    await page.getByLabel('Price per GiB per month in cold').fill('0.5')
     const costs = ['before', 'after'].map((side) =>
       ((datasources.wikipedia!.tiers.cold![side]!.bytes / 2 ** 30) * 0.5).toFixed(2),
     )

@@ -60,7 +60,7 @@ function adviceOn({ code, time, address, certificate }: RefusedHandshake): strin
     return `This server's trust store does not contain the authority [${issuer}], or the client did not send the intermediate certificates`
   // OpenSSL has many more reasons than there are codes.
   if (code === 'UNSPECIFIED' || code === 'INVALID_CA')
-    return `The TLS library rejected the certificate (code [${code}]). The most common cause is that the authority [${issuer}] may not issue certificates: its own certificate must have [CA:TRUE] and, if it has a key usage, [keyCertSign]. Keys and signatures that are too weak are also rejected`
+    return `The TLS library rejected the certificate (code [${code}]). The most common cause is that the authority [${issuer}] is not allowed to issue certificates: its own certificate must have the basic constraint [CA:TRUE] and, if it has a key usage, [keyCertSign]. Keys and signatures that are too weak are also rejected`
   return `The TLS library rejected the certificate (code [${code}])`
 }
 

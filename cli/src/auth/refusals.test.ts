@@ -47,7 +47,7 @@ describe('a refused handshake', () => {
     ['SELF_SIGNED_CERT_IN_CHAIN', /does not contain the authority \[CN=old authority\]/],
     [
       'UNSPECIFIED',
-      /\(code \[UNSPECIFIED\]\).* the authority \[CN=old authority\] may not issue certificates/,
+      /\(code \[UNSPECIFIED\]\).* the authority \[CN=old authority\] is not allowed to issue certificates/,
     ],
     ['INVALID_PURPOSE', /rejected the certificate \(code \[INVALID_PURPOSE\]\)/],
   ] as const)

@@ -22,7 +22,7 @@ export function addExplain(program: Command): void {
     explain
       .command('server')
       .description(descriptionOf('server'))
-      .argument('<name>', 'Host and port of the server, or its name in the home, such as historical-1'),
+      .argument('<name>', 'Host and port of the server, or its instance name, such as historical-1'),
     async (name, options) => `/servers/${encodeURIComponent(await serverNamed(name, options))}/explain`,
   )
   addSentences(

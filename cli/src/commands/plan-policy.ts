@@ -22,4 +22,4 @@ export const policyNotice = (
 ): string | undefined =>
   file === undefined || Object.keys(preview?.summary.laterLosses ?? {}).length === 0
     ? undefined
-    : 'The policy limits only what is lost when the plan is applied. To fail because of losses within the horizon, add --fail-on.'
+    : 'The policy limits only what is lost when the plan is applied. To fail on losses within the horizon, too, add --fail-on.'

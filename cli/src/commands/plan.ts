@@ -42,7 +42,7 @@ that section. Sections that are not in the files are left alone.
 With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.
 --policy limits what is lost when the plan is applied; --fail-on also covers what is lost within the horizon.
 
-Exit status: 0 without changes, 5 with changes, 4 if the policy forbids them or they have an effect in --fail-on.
+Exit status: 0 without changes, 5 with changes, 4 if the policy forbids the changes or if they have an effect listed in --fail-on.
 
 Examples:
   ./svc plan state

@@ -37,7 +37,7 @@ export function addSimulate(program: Command): void {
     )
     .option(
       '--kill-leader',
-      'Run two coordinators, kill the leader at the end, keep it down, and report how the other one takes over',
+      'Run two coordinators, kill the leader once all segments are loaded, keep it down, and report how the other one takes over',
     )
     .option('--json', 'Print JSON')
     .action(async (options: SimulateCommandOptions) => {

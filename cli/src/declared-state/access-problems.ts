@@ -172,12 +172,12 @@ function administratorProblems(
     problemOf(
       { declared },
       changes.findLast(isCause)!,
-      `Nobody could change users and roles anymore: expected [${names.join('], [')}], or another user with a password, to have [WRITE] on [CONFIG] [${securityResource}]`,
+      `No user could change users and roles anymore: expected [${names.join('], [')}], or another user with a password, to have [WRITE] on [CONFIG] [${securityResource}]`,
     ),
   ]
 }
 
-/** The users who can change users and roles after changes, and the group mappings with which users of a directory can. */
+/** The users who can change users and roles after the changes, and the group mappings that allow directory users to. */
 function administratorsOf(
   live: LiveState,
   changes: readonly Change[],
@@ -198,7 +198,7 @@ function administratorsOf(
 const authorizersOf = ({ sections }: LiveState): (readonly string[])[] =>
   [...sections.values()].filter(({ kind }) => kind === 'roles').map(({ path }) => path.slice(0, -1))
 
-/** Returns whether a user can log in after changes, as far as known: a user without a login may be one of a directory. */
+/** Returns whether a user can log in after changes, as far as known: a user without a login may be a directory user. */
 function loginsAfter({ sections }: LiveState, changes: readonly Change[]): (user: string) => boolean {
   const hasPassword = new Map<string, boolean>()
   const note = (user: string, value: boolean): void => {

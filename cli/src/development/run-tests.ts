@@ -13,7 +13,7 @@ import { batchPureTests } from './pure-tests.ts'
 import { outputOf } from './run-program.ts'
 import { startTestStores } from './test-stores.ts'
 
-// Tests that measure delays. They run after the others; one of them only waits for timeouts most of the time.
+// Tests that measure delays. They run after the others, two at a time, because one of them mostly waits for timeouts.
 const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
 /** Whether a test may start clusters in copies of the prepared home. */

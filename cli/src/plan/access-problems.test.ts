@@ -117,7 +117,7 @@ describe('a plan is refused if the cluster would refuse its users and roles', ()
       if (isRefused)
         await assert.rejects(
           compared,
-          /state\.yaml:\d+:\d+: Nobody could change users and roles anymore: expected \[ada\](, \[nopassword\])?, or another user with a password, to have \[WRITE\] on \[CONFIG\] \[security\]$/,
+          /state\.yaml:\d+:\d+: No user could change users and roles anymore: expected \[ada\](, \[nopassword\])?, or another user with a password, to have \[WRITE\] on \[CONFIG\] \[security\]$/,
         )
       else assert.ok((await compared).changes.length > 0)
     })

@@ -32,10 +32,10 @@ function warningsOfChange(change: Change, preview: AnsweredPreview | undefined):
   return []
 }
 
-/** Returns a warning for each rule that loads less than two replicas, unless the preview has one. */
+/** Returns a warning for each rule that loads fewer than two replicas, unless the preview already warns about the rule. */
 function warningsOfReplicas({ path: at, after }: Change, preview: AnsweredPreview | undefined): string[] {
   const source = at.at(-1) === defaultRulesName ? 'default' : 'datasource'
-  const isSaid = (index: number): boolean =>
+  const isInPreview = (index: number): boolean =>
     preview?.warnings.some(
       ({ type, rule, dataSource }) =>
         type === 'noReplicasLoaded' &&
@@ -48,7 +48,7 @@ function warningsOfReplicas({ path: at, after }: Change, preview: AnsweredPrevie
     const replicas = replicasOf(json)
     if (replicas === undefined || replicas >= minReplicas) return []
     if (replicas === 0)
-      return isSaid(index)
+      return isInPreview(index)
         ? []
         : [`${subject}: rule [${index}] loads no replicas, so data that it applies to cannot be queried`]
     return [
@@ -81,7 +81,7 @@ function warningsOfTiers({
   return Object.entries(tiers).flatMap(([tier, { doesNotFitFrom }]) => {
     if (doesNotFitFrom === null || doesNotFitFrom === now) return []
     if (laterLosses.doesNotFit?.tiers?.includes(tier)) return []
-    // The steps are further apart than the times at which tiers become full.
+    // `doesNotFitFrom` is accurate to the hour, but steps are up to a month apart.
     const missing = steps.find((step) => step.now >= doesNotFitFrom)?.tiers?.[tier]?.doesNotFit
     const what =
       missing === undefined

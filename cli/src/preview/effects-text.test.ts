@@ -162,7 +162,7 @@ describe('--fail-on', () => {
     assert.equal(failureReason(summary, ['unqueryable', 'underReplicated']), undefined)
     assert.equal(
       failureReason(summary, ['unused', 'doesNotFit']),
-      `Failed because of --fail-on: [unused] (31 segments, and 40 segments from 2026-11-29), [doesNotFit] (2 segments from 2026-11-29)`,
+      `Failed because of --fail-on: [unused] (31 segments now, and 40 segments from 2026-11-29), [doesNotFit] (2 segments from 2026-11-29)`,
     )
   })
 })

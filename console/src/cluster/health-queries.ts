@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
-import { pollMs, retryMs } from './refetching.ts'
+import { pollMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 /** A value of a metric, with its labels. */
@@ -232,5 +232,5 @@ export const useUnfinishedTasks = () =>
       ])
       return { running, pending, waiting }
     },
-    refetchInterval: retryMs,
+    refetchInterval: pollMs,
   })

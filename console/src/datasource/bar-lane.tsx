@@ -9,7 +9,7 @@ interface BarLaneInput {
   readonly scale: ScaleTime<number, number>
   readonly height: number
   readonly isEdited: boolean
-  /** The first and the last bucket may be cut off. */
+  /** ID of the clip path that cuts off the first and the last bar at the ends of the axis. */
   readonly clipId: string
 }
 

@@ -50,8 +50,8 @@ export function CostsOfEdit({
       </label>
       {'problem' in prices && <Problem>{prices.problem}</Problem>}
       <p className="hint">
-        For the replicas of this datasource. This tab remembers the prices; plan files keep them under{' '}
-        <code>prices</code>.
+        Costs of the replicas of this datasource. This browser tab remembers the prices. In plan files, they
+        are under <code>prices</code>.
       </p>
     </details>
   )
@@ -75,7 +75,7 @@ function PriceTable({
       <thead>
         <tr>
           <th>tier</th>
-          <th className="right">price of a GiB</th>
+          <th className="right">price per GiB</th>
           <th className="right">before</th>
           <th className="right">after</th>
         </tr>
@@ -91,7 +91,7 @@ function PriceTable({
               <input
                 className="amount"
                 inputMode="decimal"
-                aria-label={`Price of a GiB per month in ${visible(tier)}`}
+                aria-label={`Price per GiB per month in ${visible(tier)}`}
                 value={Object.hasOwn(texts, tier) ? texts[tier] : ''}
                 onChange={({ target }) => onChange(tier, target.value)}
               />

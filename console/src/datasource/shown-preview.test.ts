@@ -8,7 +8,7 @@ const preview = (subject: string, assumesSpace: boolean): ShownPreview => ({
   view: { assumesSpace } as PreviewView,
 })
 
-test('a newer inventory does not replace an exact preview of the same edit by one that assumes space', () => {
+test('a newer inventory does not replace an exact preview of the same edit with one that assumes space', () => {
   const exact = preview('edit', false)
   const cases: readonly (readonly [
     string,

@@ -114,10 +114,10 @@ function NoAxis({
   const reason = whyNoAxis({ used: figures?.segments ?? 0, unused: unused?.length })
   if (reason === 'unknown')
     return problem === undefined ? (
-      <Empty title="Loading the data" />
+      <Empty title="Loading" />
     ) : (
       <Empty title="No used segments">
-        <p>Failed to find out whether there are unused segments: {problem}</p>
+        <p>Failed to load the unused segments: {problem}</p>
       </Empty>
     )
   if (figures && reason === 'onlyUnbounded')

@@ -38,7 +38,7 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       <h3>Log</h3>
       {!hasStarted(task) && (
         <p className="dim">
-          {isUnfinished ? 'There is no log before a worker starts the task.' : 'No worker started the task.'}
+          {isUnfinished ? 'There is no log until a worker starts the task.' : 'No worker started the task.'}
         </p>
       )}
       {log.error && <p className="dim">{log.error.message}</p>}

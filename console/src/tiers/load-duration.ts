@@ -8,7 +8,7 @@ export interface LoadDuration {
   readonly atLeastMs: number | undefined
   /** The tier that takes longest. */
   readonly slowest: string | undefined
-  /** Tiers with loads of which no server was measured. */
+  /** Tiers that load replicas, but have no measured server. */
   readonly unmeasured: readonly string[]
 }
 
@@ -19,7 +19,7 @@ interface DurationInput {
   readonly activity: Readonly<Record<string, ServerActivity>>
 }
 
-// What the coordinator does at most in each run is not known here, so the result is a lower bound.
+// The limits of the coordinator for each run are not known here, so the result is a lower bound.
 const noLimits = {
   periodMs: 1,
   untilNextRunMs: 0,

@@ -112,7 +112,7 @@ function Duration({ preview: { tiers }, changes, servers }: ConsequencesInput) {
   const loading = tiers.filter(({ loaded }) => loaded.copies > 0).length
   const { atLeastMs, slowest, unmeasured } = loadDurationOf({ tiers, changes, servers, activity })
   return (
-    <span title="At the rates at which the servers loaded recently. The coordinator may take longer, because it limits how many replicas it assigns in each run.">
+    <span title="Based on the rates at which the servers loaded segments recently. Loading may take longer, because the coordinator limits how many replicas it assigns in each run.">
       {atLeastMs !== undefined &&
         `At the measured rates, that takes at least ${formatSpan(atLeastMs)}${loading > 1 ? `; ${visible(slowest!)} takes longest` : ''}. `}
       {unmeasured.length > 0 &&

@@ -95,6 +95,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       const change = {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
+          segments.abandonRead()
           servers.reset()
           reportedServers.restart()
           clusterState.restart()
@@ -110,10 +111,12 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       await election.settled
     },
     stop: async () => {
-      await standby?.stop()
+      // A read may take long, and this server must leave the election before.
+      const following = standby?.stop()
       await Promise.all(dutyGroups.all.map((group) => group.stop()))
       await loadMeter.save()
       await election?.stop()
+      await following
       await sender.close()
       redis.disconnect()
     },

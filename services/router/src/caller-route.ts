@@ -26,7 +26,7 @@ const callerShape = z
       .string()
       .nullable()
       .describe(
-        'File on the machine of the router with the authority that issued its certificate, in PEM; null if unknown, and for callers without READ on CONFIG',
+        'Path of the PEM file, on the machine of the router, with the certificate authorities that the router trusts; null if unknown, or if the caller has no READ on CONFIG',
       ),
   })
   .meta({ title: 'Caller' })

@@ -300,6 +300,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
     const follow = async (cursor: string | undefined) => {
       const seen: string[] = []
       const next = await functions.followSegmentChanges(database, cursor, {
+        all: () => seen.push('all'),
         used: ({ id }) => seen.push(`used ${id}`),
         gone: (id) => seen.push(`gone ${id}`),
       })

@@ -49,7 +49,7 @@ describe('of the source', () => {
     ['console', 'console/src/cluster/health-queries.ts', /unfinished tasks/],
     ['output', 'deploy/github/plan.mjs', /The plan is too long for a comment/],
     ['error', 'clients/node/src/svc-container.ts', /^Timed out waiting/],
-    ['help', 'cli/src/commands/explain.ts', /^Explain why used segments/],
+    ['help', 'cli/src/commands/explain.ts', /^Explain why segments that overlap/],
     ['help', 'cli/src/commands/index.ts', /^Run a cluster:$/],
     ['help', 'cli/src/commands/run-command-line.ts', /^Show the version$/],
   ]

@@ -98,7 +98,7 @@ function withoutChain(server: Server): Hit {
   return {
     at: placeOf(server, server.properties.has(chainProperty) ? chainProperty : property),
     problem: server.properties.has(chainProperty)
-      ? `[${chainProperty}] contains no authenticator`
+      ? `[${chainProperty}] is an empty list`
       : configured === undefined
         ? `[${chainProperty}] is not set`
         : `The authenticator [${configured}] is configured, but [${chainProperty}] is not set`,
@@ -160,9 +160,9 @@ function hiddenInternalUser(server: Server): Hit[] {
   return [
     {
       at: placeOf(server, chainProperty),
-      problem: `The escalator has the password of [${user}] at [${meant.name}], but [${first.name}] comes earlier in the chain and has a different password for this user`,
+      problem: `The escalator uses the password that [${meant.name}] has for [${user}], but [${first.name}] comes earlier in the chain and has a different password for this user`,
       effect: `[${first.name}] knows the user and rejects the password, so [${meant.name}] is never tried: servers cannot call each other.`,
-      fix: `Move [${meant.name}] before [${first.name}] in [${chainProperty}], or give the user the same password at both.`,
+      fix: `Move [${meant.name}] before [${first.name}] in [${chainProperty}], or set the same password for [${user}] in both authenticators.`,
     },
   ]
 }

@@ -90,7 +90,7 @@ export const storeChecks: readonly Check[] = [
     return {
       end,
       problem: `The password in [${use.owner}.${end}] does not open the private key in the key store [${use.path}]`,
-      fix: `Set [${use.owner}.keyManagerPassword] to the password of the key. Without the property, the password of the store is used.`,
+      fix: `Set [${use.owner}.keyManagerPassword] to the password of the key. If this property is not set, Druid uses the password of the store.`,
     }
   }),
   ofStore('store-format-unknown', 'error', (use, content) =>

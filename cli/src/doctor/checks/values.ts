@@ -3,7 +3,7 @@ import { definitionOf } from '@svc/shared/config'
 import { hasOuterSpaces, isListText, type Server } from '../configuration.ts'
 import type { Check } from '../findings.ts'
 
-/** What Druid accepts for the types of values that it parses as svc does, by how svc describes the type. */
+/** What Druid accepts, for types that Druid and svc parse in the same way. Each type is found by svc's description of it. */
 const accepted: readonly (readonly [described: RegExp, isAccepted: (text: string) => boolean])[] = [
   // Jackson reads a number as true, unless it is 0.
   [/^true or false$/, (text) => /^(true|True|TRUE|false|False|FALSE|-?\d+|)$/.test(text)],
@@ -68,7 +68,7 @@ export const valueChecks: readonly Check[] = [
           at: property,
           problem: `The value [${property.value}] of [${property.name}] starts or ends with a space`,
           effect:
-            'Druid does not remove the space, so the value differs from the same text without the space.',
+            'Druid keeps the space as part of the value, so the value does not match the same text without the space.',
           fix: 'Remove the space, which is usually at the end of the line.',
         })),
   },
@@ -81,7 +81,7 @@ export const valueChecks: readonly Check[] = [
         .map((property) => ({
           at: property,
           problem: 'The file starts with a byte order mark, an invisible character that some editors write',
-          effect: `Druid reads the character as a part of the name [${property.name.slice(1)}], so it ignores the property.`,
+          effect: `Druid reads this character as part of the name [${property.name.slice(1)}], so it ignores the property.`,
           fix: 'Save the file as UTF-8 without a byte order mark.',
         })),
   },

@@ -68,7 +68,7 @@ describe('the summary of compaction', () => {
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.deepEqual(summary({ cluster, locks, past: failed }), [
       '2 intervals (200 B) await compaction; running tasks use 0 of 1 task slot',
-      'Compaction of 1 interval failed or changed nothing, and will be retried later, for example after task [compact_1]',
+      'Compaction of 1 interval failed or changed nothing (for example, task [compact_1]), and will be retried later',
       'Compaction is waiting for locks on 1 interval, for example in [wiki]: task [index_1] holds a lock on [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
     ])
     const own = locks.map((lock) => ({ ...lock, taskId: 'auto_compact_1', isCompaction: true }))
@@ -181,7 +181,7 @@ describe('the explanation of compaction', () => {
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.equal(
       textOf({ past: failed }, 2),
-      'not compacted yet. 1 task failed or changed nothing, the last of them [compact_1], which failed; the next task starts at 2026-02-01T00:00:59.000Z or later',
+      'not compacted yet. 1 task failed or changed nothing (most recently [compact_1], which failed); the next task starts at 2026-02-01T00:00:59.000Z or later',
     )
     assert.equal(
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),

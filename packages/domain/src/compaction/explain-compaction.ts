@@ -142,7 +142,7 @@ function whyAwaiting(
   if (postponed !== undefined)
     return [
       'RETRIED_LATER',
-      `${countOf(postponed.failures, 'task')} failed or changed nothing, the last of them [${postponed.last.taskId}], which ${postponed.last.succeeded ? 'changed nothing' : 'failed'}; the next task starts at ${formatInstant(postponed.until)} or later`,
+      `${countOf(postponed.failures, 'task')} failed or changed nothing (most recently [${postponed.last.taskId}], which ${postponed.last.succeeded ? 'changed nothing' : 'failed'}); the next task starts at ${formatInstant(postponed.until)} or later`,
     ]
   const ahead = place === 1 ? '' : `, behind ${countOf(place - 1, 'interval')} (${formatBytes(bytesAhead)})`
   const taken = slotsTaken === undefined ? '' : `, and running tasks use ${slotsTaken} of ${plan.slots}`

@@ -37,7 +37,7 @@ export function summarizeCompaction(
     sentences.push(`Compaction has too few task slots to compact ${countOf(withoutSlots, 'interval')}`)
   if (postponed.length > 0)
     sentences.push(
-      `Compaction of ${countOf(postponed.length, 'interval')} failed or changed nothing, and will be retried later, for example after task [${postponed[0]!.last.taskId}]`,
+      `Compaction of ${countOf(postponed.length, 'interval')} failed or changed nothing (for example, task [${postponed[0]!.last.taskId}]), and will be retried later`,
     )
   const [first] = locked
   if (first !== undefined)

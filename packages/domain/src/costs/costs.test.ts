@@ -28,7 +28,9 @@ test('costs are sums over the tiers with a price; tiers without replicas are lef
 })
 
 test('costs at the end of a horizon are those of its bytes', () => {
-  assert.equal(costsOf(prices, { hot: { ...tiers.hot, bytesLater: 10 * gib } }).later, 5)
+  const { hot, empty } = tiers
+  const later = { hot: { ...hot, bytesLater: 10 * gib }, cold: { ...empty, bytesLater: 20 * gib } }
+  assert.equal(costsOf(prices, later).later, 7)
 })
 
 test('a tier named like a property of every object has no price', () => {

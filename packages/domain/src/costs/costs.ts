@@ -47,7 +47,7 @@ export function costsOf(
         price: Object.hasOwn(perGibMonth, tier) ? perGibMonth[tier] : undefined,
       }),
     )
-    .filter(({ gibBefore, gibAfter }) => gibBefore + gibAfter > 0)
+    .filter(({ gibBefore, gibAfter, gibLater = 0 }) => gibBefore + gibAfter + gibLater > 0)
   const sum = (gibOf: (row: TierCosts) => number): number =>
     rows.reduce((total, row) => total + gibOf(row) * (row.price ?? 0), 0)
   const hasHorizon = Object.values(tiers).some(({ bytesLater }) => bytesLater !== undefined)
@@ -60,7 +60,7 @@ export function costsOf(
   }
 }
 
-/** Returns an amount of money. */
+/** Formats an amount of money with two decimals. */
 export const formatCost = (amount: number): string => amount.toFixed(2)
 
 /** Returns the difference between two amounts, with its sign. */

@@ -12,8 +12,8 @@ export interface AddedPeriods {
 }
 
 /**
- * A user who lets a period extend the one before by at most this part, such as 100 days and then 109, counts both from now:
- * nobody plans another 109 days after 100. A step that is larger, such as a month and then three, may be a mistake.
+ * If a period is at most this fraction longer than the one before, such as 109 days after 100, both are meant to be counted from now.
+ * A larger step, such as three months after one, may be a mistake: the periods seem meant to add up.
  */
 const maxExtension = 1 / 4
 

@@ -12,14 +12,14 @@ export type LossesAt = Pick<PreviewStep, 'now' | 'tiers'> & {
 
 const hourMs = 3_600_000
 
-/** Lists of steps, from the closest to those of the horizon itself. */
+/** Lists of steps, from the shortest steps to those of the horizon itself. */
 export type StepLists = readonly (readonly LossesAt[])[]
 
 /**
  * Decides when losses begin. The steps of a horizon are up to a month apart, so this decides more steps where a loss
  * begins: each midnight, then each hour of the day. Rules and segments usually change at these times. Yields regularly.
  */
-export function* closerSteps(
+export function* shorterSteps(
   unplaced: UnplacedOutcome,
   horizon: Omit<Horizon, 'moments' | 'totalsOnly'>,
   first: LossesAt,
@@ -27,7 +27,7 @@ export function* closerSteps(
 ): Generator<undefined, StepLists> {
   const lists = [steps]
   for (const widthMs of [dayMs, hourMs]) {
-    const moments = closerMoments(first, lists[0]!, widthMs)
+    const moments = momentsOfShorterSteps(first, lists[0]!, widthMs)
     if (moments.length > 0)
       lists.unshift(yield* decideSteps(unplaced, { ...horizon, moments, totalsOnly: true }))
   }
@@ -44,7 +44,7 @@ export function firstStep(lists: StepLists, isMatch: (step: LossesAt) => boolean
 }
 
 /** Returns the times of the steps until the last loss begins, with closer ones where losses begin; none if that changes nothing. */
-function closerMoments(first: LossesAt, steps: readonly LossesAt[], widthMs: number): number[] {
+function momentsOfShorterSteps(first: LossesAt, steps: readonly LossesAt[], widthMs: number): number[] {
   const begins = beginsIn(first, steps)
   const startOf = (index: number): number => (index === 0 ? first : steps[index - 1]!).now
   if (!begins.some((index) => steps[index]!.now - startOf(index) > widthMs)) return []

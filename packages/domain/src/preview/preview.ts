@@ -5,7 +5,7 @@ import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
 import { decideUnplaced, type Outcome, type PreviewInput, placeOutcome } from './decide-outcome.ts'
 import { Effects, effectsOf } from './effects.ts'
 import { foresee, type PreviewStep, simulateSteps, stepTimes } from './future-steps.ts'
-import { closerSteps, firstStep, formatLaterLosses, type LossesAt, type StepLists } from './later-losses.ts'
+import { firstStep, formatLaterLosses, type LossesAt, type StepLists, shorterSteps } from './later-losses.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import { SimulatedSteps } from './simulated-steps.ts'
@@ -118,7 +118,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     stepLists:
       steps === undefined
         ? []
-        : yield* closerSteps(
+        : yield* shorterSteps(
             outcome,
             { concerned, assumesSpace: question.assumesSpace ?? false },
             { now, losses: totalEffects, tiers },

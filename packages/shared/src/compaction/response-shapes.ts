@@ -136,7 +136,7 @@ export const compactionScheduleShape = z
         name: z
           .string()
           .describe(
-            'Name of the variant: `current`; `given` (the configuration in the request); a policy type; `migrated` (the current configurations, run by the duty instead of supervisors, or the other way around); `duty` or `supervisors` (with their own stored configurations, if there are any)',
+            'Name of the variant: `current`; `given` (the configuration in the request); a policy type; `migrated` (the current configurations, run by the duty instead of supervisors, or the other way around); `duty` or `supervisors` (the other driver with its own stored configurations; omitted if it has none)',
           ),
         driver: z.enum(['duty', 'supervisors']),
         clusterConfig: z.looseObject({}),

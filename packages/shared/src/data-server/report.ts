@@ -88,7 +88,7 @@ export type StandbyReportAnswer = Pick<ReportAnswer, 'resync'>
 export interface ReportAnswer {
   readonly term: number
   readonly resync: readonly string[]
-  /** By name, those of which the coordinator knows the list up to a sequence number, so that changes since then are enough. */
+  /** By server name: the sequence number up to which the coordinator knows the list. These servers need to send only later changes. */
   readonly resyncFrom?: Readonly<Record<string, number>>
   /**
    * By server name: the time (milliseconds on the leader's clock) up to which requests are revoked because the leader

@@ -1,4 +1,5 @@
-import { type Loop, startLoop } from '../runtime/index.ts'
+import { describeError } from '@svc/domain/failure'
+import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import type { ServerReport } from './report.ts'
 import { type ReportedChanges, ReportLog } from './report-log.ts'
@@ -9,11 +10,11 @@ import type { ServedSegments } from './served-segments.ts'
 export interface StandbyReports {
   /** Returns the reports to send now. */
   due(): readonly ServerReport[]
-  /** Records that the coordinator took these reports, except those of servers that must send their full list. */
+  /** Records that the coordinator accepted these reports, except those of servers that must send their full list. */
   answered(reports: readonly ServerReport[], resync: ReadonlySet<string>): void
 }
 
-type Context = Pick<ServiceContext, 'client' | 'discovery' | 'stopping'>
+type Context = Pick<ServiceContext, 'client' | 'discovery' | 'logger' | 'stopping'>
 
 /** How often to look for changes and for coordinators. */
 const periodMs = 1000
@@ -21,7 +22,13 @@ const periodMs = 1000
 /** A coordinator forgets servers that do not report, so unchanged servers report after this time. */
 const heartbeatMs = 10_000
 
-/** What has been reported about one server to one coordinator that is not the leader. Failures are only for the leader. */
+// A coordinator of an earlier version has no endpoint for these reports, and a full list is large.
+const maxRetryMs = 60_000
+
+/** A coordinator that is missing for a moment gets only what has changed since then. It also forgets servers after this time. */
+const keptMs = 60_000
+
+/** What has been reported about one server to one coordinator that is not the leader. Failures are reported only to the leader. */
 export class StandbyLog {
   private readonly log: ReportLog
   private takenAtMs = Number.NEGATIVE_INFINITY
@@ -30,7 +37,7 @@ export class StandbyLog {
     this.log = new ReportLog(served)
   }
 
-  /** Whether the coordinator needs the full list, changes of the last second, or a sign of life. */
+  /** Whether the coordinator needs the full list, changes, or a heartbeat. */
   isDue(): boolean {
     return performance.now() - this.takenAtMs >= (this.log.hasNews() ? periodMs : heartbeatMs)
   }
@@ -39,7 +46,7 @@ export class StandbyLog {
     return this.log.next()
   }
 
-  /** Records that the coordinator took the report, or that it needs the full list. */
+  /** Records that the coordinator accepted the report, or that it needs the full list. */
   answered(report: ReportedChanges, needsList: boolean): void {
     if (needsList) this.log.refused()
     else this.log.taken(report)
@@ -66,23 +73,19 @@ export function createOwnStandbyReports(
  * coordinator gets its own reports: none waits for another, and the reports to the leader wait for none of them.
  */
 export function startStandbyReports(context: Context, create: () => StandbyReports): Loop {
-  const reportsTo = new Map<string, StandbyReports>()
-  const sending = new Map<string, Promise<void>>()
+  const receivers = new Map<string, Receiver>()
   const loop = startLoop(
     periodMs,
     async () => {
-      const standbys = standbysOf(context.discovery)
-      for (const baseUrl of reportsTo.keys()) if (!standbys.has(baseUrl)) reportsTo.delete(baseUrl)
-      for (const baseUrl of standbys) {
-        if (sending.has(baseUrl)) continue
-        const reports = reportsTo.get(baseUrl) ?? create()
-        reportsTo.set(baseUrl, reports)
-        // A coordinator that is unavailable gets the same reports again.
-        const sent = sendAll(context, baseUrl, reports)
-          .catch(() => undefined)
-          .finally(() => sending.delete(baseUrl))
-        sending.set(baseUrl, sent)
+      const nowMs = performance.now()
+      for (const baseUrl of standbysOf(context.discovery)) {
+        const receiver = receivers.get(baseUrl) ?? createReceiver(context, baseUrl, create())
+        receivers.set(baseUrl, receiver)
+        receiver.lastSeenAtMs = nowMs
+        receiver.send()
       }
+      for (const [baseUrl, { lastSeenAtMs }] of receivers)
+        if (nowMs - lastSeenAtMs > keptMs) receivers.delete(baseUrl)
     },
     () => undefined,
   )
@@ -90,8 +93,44 @@ export function startStandbyReports(context: Context, create: () => StandbyRepor
     wake: loop.wake,
     stop: async () => {
       await loop.stop()
-      await Promise.all(sending.values())
+      await Promise.all([...receivers.values()].map((receiver) => receiver.idle()))
     },
+  }
+}
+
+/** A coordinator that gets reports, one after another. */
+interface Receiver {
+  lastSeenAtMs: number
+  /** Sends what is due, unless a report is in progress or the last one failed recently. */
+  send(): void
+  /** Resolves when no report is in progress. */
+  idle(): Promise<void>
+}
+
+function createReceiver(context: Context, baseUrl: string, reports: StandbyReports): Receiver {
+  const trouble = createTroubleLog(context.logger)
+  const retryDelay = growingDelay(periodMs, maxRetryMs)
+  let retryAtMs = Number.NEGATIVE_INFINITY
+  let sending: Promise<void> | undefined
+  const send = async (): Promise<void> => {
+    try {
+      await sendAll(context, baseUrl, reports)
+      retryDelay.reset()
+      trouble.over('Resumed reporting to a standby coordinator')
+    } catch (error) {
+      retryAtMs = performance.now() + retryDelay.next()
+      if (!context.stopping.aborted)
+        trouble.report('Failed to report to a standby coordinator', { baseUrl, error: describeError(error) })
+    } finally {
+      sending = undefined
+    }
+  }
+  return {
+    lastSeenAtMs: 0,
+    send: () => {
+      if (performance.now() >= retryAtMs) sending ??= send()
+    },
+    idle: async () => sending,
   }
 }
 

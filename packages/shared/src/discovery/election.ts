@@ -18,7 +18,7 @@ export interface LeadershipChange {
   onLoss(): void
 }
 
-/** Nobody leads between the end of a lease and the next attempt of another server, so others try often. */
+/** There is no leader between the end of a lease and the next attempt of another server, so other servers try often. */
 const triesPerLease = 10
 
 /**

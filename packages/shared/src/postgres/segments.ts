@@ -22,6 +22,8 @@ export interface SegmentChanges {
 
 /** Receives changes. */
 export interface SegmentFollower {
+  /** All used segments follow, and not only changes: those that are not among them are gone. */
+  all?(): void
   /** The segment is used. */
   used(segment: NewSegment): void
   /** The segment is unused or was deleted. */
@@ -30,6 +32,10 @@ export interface SegmentFollower {
 
 /** The oldest transaction that may have been in progress at a reader's last read. */
 export type SegmentCursor = string
+
+// A Postgres that takes over from another one may not have its last transactions, and uses their numbers again. It has a new timeline,
+// with which the names of its WAL files begin.
+const timeline = sql`left(pg_walfile_name(pg_current_wal_lsn()), 8)`
 
 /**
  * Returns the segments that changed since `cursor`, or all used ones without it; with `dataSources`, only those of
@@ -71,8 +77,8 @@ export async function loadSegmentChanges(
 const maxReadMs = 10
 
 /**
- * Streams the segments that changed since `cursor`, or all used ones without it, to `follower` without buffering them.
- * Transactions that were in progress at the last read are read again, so none is missed in whatever order they end;
+ * Streams the segments that changed since `cursor` to `follower` without buffering them; without a cursor, or after
+ * another Postgres has taken over, all used ones. Transactions that were in progress at the last read are read again, so none is missed in whatever order they end;
  * reading a row twice is harmless. Returns the cursor of the next read.
  */
 export async function followSegmentChanges(
@@ -82,20 +88,24 @@ export async function followSegmentChanges(
 ): Promise<SegmentCursor> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-    const [snapshot] = await transaction.query<{ next: string }>(
-      sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next`,
+    const [row] = await transaction.query<{ current: string; next: string }>(
+      sql`SELECT ${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS next`,
     )
+    const { current, next } = row!
+    const [known, since] = cursor?.split('/') ?? []
+    const isAll = since === undefined || known !== current || BigInt(next) < BigInt(since)
+    if (isAll) follower.all?.()
     const removed = new Set(
-      cursor === undefined
+      isAll
         ? []
         : (
             await transaction.query<{ id: string }>(
-              sql`SELECT id FROM segment_removals WHERE changed_in >= ${cursor}::xid8`,
+              sql`SELECT id FROM segment_removals WHERE changed_in >= ${since}::xid8`,
             )
           ).map(({ id }) => id),
     )
     // COPY has no parameters. A cursor was returned by Postgres itself, and BigInt ensures that it is a number.
-    const where = cursor === undefined ? 'used' : `changed_in >= '${BigInt(cursor)}'::xid8`
+    const where = isAll ? 'used' : `changed_in >= '${BigInt(since)}'::xid8`
     const statement = `COPY (SELECT id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
       total_rows, used FROM segments WHERE ${where}) TO STDOUT`
     const take = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
@@ -120,7 +130,7 @@ export async function followSegmentChanges(
       throw storeFailure(error)
     })
     for (const id of removed) follower.gone(id)
-    return snapshot?.next ?? '0'
+    return `${current}/${next}`
   })
 }
 

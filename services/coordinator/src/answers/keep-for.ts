@@ -1,6 +1,6 @@
 /**
- * Returns a function that loads an answer, and returns it to all callers until `ms` milliseconds after it was loaded, unless
- * `isSame` returns false for what they give. A failure is not kept.
+ * Returns a function that loads an answer, and returns it to all callers until `ms` milliseconds after it was loaded. If
+ * `isSame` returns false for the arguments of two calls, the answer is loaded again. A failure is not kept.
  */
 export function keepFor<Answer, Given = void>(
   ms: number,

@@ -206,7 +206,7 @@ describe('a report', () => {
     })
   })
 
-  it('is taken by other coordinators at an endpoint of their own, and is ignored there by the leader', async () => {
+  it('is accepted by standbys at a separate endpoint, where the leader ignores it', async () => {
     const toStandby = async (more: object) =>
       (
         await request(standbyReportPath, {

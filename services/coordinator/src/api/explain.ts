@@ -120,7 +120,7 @@ const intervalShape = z
           example: z.object({ segment: z.string(), text: z.string() }),
         }),
       )
-      .describe('Unused segments by the code of their cause, each with one of them as an example'),
+      .describe('Number of unused segments by cause, with one example each'),
   })
   .meta({ title: 'IntervalExplanation' })
 

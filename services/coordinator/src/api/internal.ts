@@ -100,7 +100,7 @@ function reportRoutes(leadership: Leadership, servers: ServerInventory): Route[]
       method: 'POST',
       path: standbyReportPath,
       access: internal,
-      summary: 'Report which segments data servers serve to a coordinator that is not the leader',
+      summary: 'Report to a standby coordinator which segments data servers serve',
       body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
       answers: [jsonAnswer(z.looseObject({}))],
       handle: ({ body }): StandbyReportAnswer => {

@@ -352,7 +352,7 @@ describe('the explanation of an interval', () => {
     const { signal } = new AbortController()
     const answer = await explanations.ofInterval('wiki', interval, reader, signal)
     const { summary, unused } = answer as { summary: string; unused: object }
-    assert.equal(summary, 'The interval has no used segments; 3 unused segments')
+    assert.equal(summary, 'No used segments; 3 unused segments')
     const since = 'The segment has been unused since 2026-01-01T00:00:00.000Z'
     assert.deepEqual(unused, [
       {

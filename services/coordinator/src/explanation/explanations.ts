@@ -436,7 +436,7 @@ function* explainInterval(
 }
 
 function intervalSummary(count: number, explained: number, states: Readonly<Record<string, number>>): string {
-  if (count === 0) return 'The interval has no used segments'
+  if (count === 0) return 'No used segments'
   const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
   const of = explained < count ? ` (the first ${explained} were examined)` : ''
   return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`

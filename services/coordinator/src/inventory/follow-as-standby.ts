@@ -22,8 +22,9 @@ export function followAsStandby(
       if (isLeader()) return
       servers.expireAsStandby(performance.now())
       await segments.refresh()
-      trouble.over('Resumed following the segments as a standby')
+      trouble.over('Resumed reading changes to segments as a standby')
     },
-    (error) => trouble.report('Failed to follow the segments as a standby', { error: describeError(error) }),
+    (error) =>
+      trouble.report('Failed to read changes to segments as a standby', { error: describeError(error) }),
   )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { createDatabase, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
+import { createDatabase, type Database, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
 import { createTestStores, fc, startTcpGate, storeSegments } from '@svc/shared/testing'
 import { createSegmentInventory, type SegmentInventory } from './index.ts'
 
@@ -34,6 +34,26 @@ const seen = ({ table }: SegmentInventory) =>
       .filter(([, ids]) => ids.length > 0),
   )
 const [one, two, other] = [segment('wiki', 1), segment('wiki', 2), segment('koalas', 1)]
+
+/** Connections to the same store that report another timeline, like those to a Postgres that has taken over. */
+async function databaseOnNextTimeline(context: TestContext): Promise<Database> {
+  await database.query(
+    sql`CREATE FUNCTION public.pg_walfile_name(pg_lsn) RETURNS text LANGUAGE sql AS $$ SELECT '00000002' $$`,
+  )
+  // Otherwise, functions of Postgres itself come first.
+  await database.query(
+    sql`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$`,
+  )
+  const next = createDatabase(stores.settings('coordinator'), { connections: 1, applicationName: 'next' })
+  context.after(async () => {
+    await next.close()
+    await database.query(
+      sql`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET search_path', current_database()); END $$`,
+    )
+    await database.query(sql`DROP FUNCTION public.pg_walfile_name(pg_lsn)`)
+  })
+  return next
+}
 
 describe('the segment inventory', () => {
   it('has the used segments by datasource', async () => {
@@ -82,7 +102,7 @@ describe('the segment inventory', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })
 
-  it('reads again for callers during a read, all together', async () => {
+  it('shares one further read between callers that arrive during a read', async () => {
     await copy(one)
     const inventory = createSegmentInventory(database)
     const readings = [inventory.refresh(), inventory.refresh(), inventory.refresh()]
@@ -134,6 +154,53 @@ describe('the segment inventory', () => {
     nowMs += 12 * 3_600_000 + 1
     await inventory.refresh()
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
+  })
+
+  it('reads everything again after another Postgres has taken over', async (context) => {
+    let current = database
+    const inventory = createSegmentInventory({
+      ...database,
+      transaction: (work) => current.transaction(work),
+    })
+    await copy(one, two)
+    await inventory.refresh()
+    // Neither a lost removal nor a transaction with an old number is a change since the last read.
+    await database.query(sql`DELETE FROM segments WHERE id = ${two.id}`)
+    await database.query(sql`DELETE FROM segment_removals`)
+    await copy(other)
+    await database.query(sql`ALTER TABLE segments DISABLE TRIGGER USER`)
+    await database.query(sql`UPDATE segments SET changed_in = '3'::xid8 WHERE id = ${other.id}`)
+    await database.query(sql`ALTER TABLE segments ENABLE TRIGGER USER`)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
+    current = await databaseOnNextTimeline(context)
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { koalas: [other.id], wiki: [one.id] })
+  })
+
+  it('does not wait for an abandoned read, nor use its results', async () => {
+    await copy(one)
+    const hanging = Promise.withResolvers<void>()
+    let reads = 0
+    const inventory = createSegmentInventory({
+      ...database,
+      transaction: async (work) => {
+        reads += 1
+        if (reads === 1) await hanging.promise
+        return await database.transaction(work)
+      },
+    })
+    const abandoned = inventory.refresh()
+    inventory.abandonRead()
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [one.id] })
+    await database.query(sql`DELETE FROM segments WHERE id = ${one.id}`)
+    await copy(two)
+    hanging.resolve()
+    await abandoned
+    assert.deepEqual(seen(inventory), { wiki: [one.id] })
+    await inventory.refresh()
+    assert.deepEqual(seen(inventory), { wiki: [two.id] })
   })
 
   it('keeps its segments while the store is unavailable and catches up afterward', async (context) => {

@@ -9,6 +9,8 @@ export interface SegmentInventory {
   readonly table: SegmentTable
   /** Reads what changed since the last refresh. Callers during a read share the next one, which sees all earlier changes. */
   refresh(): Promise<void>
+  /** Ignores a read in progress from now on, because it may hang. The next refresh does not wait for it. */
+  abandonRead(): void
   isUsed(id: string): boolean
   /** Returns a used segment by its ID. */
   get(id: string): Segment | undefined
@@ -26,33 +28,57 @@ export function createSegmentInventory(
   let cursor: SegmentCursor | undefined
   let readAtMs = 0
 
-  const read = async (): Promise<void> => {
-    const startedAtMs = nowMs()
-    if (cursor !== undefined && startedAtMs - readAtMs > maxCursorAgeMs) {
-      table.removeAll()
-      cursor = undefined
-    }
-    try {
-      cursor = await followSegmentChanges(database, cursor, {
+  const createRefresh = () => {
+    let isAbandoned = false
+    const read = async (): Promise<void> => {
+      const startedAtMs = nowMs()
+      const since = startedAtMs - readAtMs > maxCursorAgeMs ? undefined : cursor
+      let found: Set<number> | undefined
+      const next = await followSegmentChanges(database, since, {
+        all: () => {
+          found = new Set()
+        },
         // Changes are read again from the point where a transaction may have been open, so most of them are known.
-        used: (segment) => void table.put(segment),
-        gone: (id) => table.remove(id),
+        used: (segment) => {
+          if (isAbandoned) return
+          const row = table.put(segment)
+          found?.add(row)
+        },
+        gone: (id) => {
+          if (!isAbandoned) table.remove(id)
+        },
       })
-    } catch (error) {
-      // A partial first read cannot be updated, because nothing shows which segments have gone since then.
-      if (cursor === undefined) table.removeAll()
-      throw error
+      if (isAbandoned) return
+      if (found) removeOthers(table, found)
+      cursor = next
+      readAtMs = startedAtMs
+      table.settleTimeline()
     }
-    readAtMs = startedAtMs
-    table.settleTimeline()
+    return {
+      run: sharedRuns(read),
+      abandon: () => {
+        isAbandoned = true
+      },
+    }
   }
+  let refresh = createRefresh()
   return {
     table,
-    refresh: sharedRuns(read),
+    refresh: () => refresh.run(),
+    abandonRead: () => {
+      refresh.abandon()
+      refresh = createRefresh()
+    },
     isUsed: (id) => table.isUsed(table.rowOf(id)),
     get: (id) => {
       const row = table.rowOf(id)
       return table.isUsed(row) ? table.segment(row) : undefined
     },
   }
+}
+
+/** Removes the used segments that a complete read did not find. */
+function removeOthers(table: SegmentTable, found: ReadonlySet<number>): void {
+  for (let row = 0; row < table.rowLimit; row += 1)
+    if (table.isUsed(row) && !found.has(row)) table.remove(table.idOf(row))
 }

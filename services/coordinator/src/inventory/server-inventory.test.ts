@@ -208,7 +208,7 @@ describe('a report', () => {
     ['from a server that knows a later leader', () => ({ term: 2 }), 'changes'],
   ]
   for (const [name, change, wanted] of refused) {
-    it(`${name} changes nothing and is answered with a request for the complete ${wanted}`, () => {
+    it(`${name} changes nothing and is answered with a request for ${wanted === 'list' ? 'the complete list' : 'the missing changes'}`, () => {
       const { inventory, server, state } = setUp('s')
       server.served.add('t')
       const report = server.report()
@@ -601,7 +601,7 @@ describe('what servers reported to a standby', () => {
     assert.deepEqual(changes, [], 'the new leader requested none of these changes')
   })
 
-  it('counts for nothing if the server confirms it only after the leader has decided', () => {
+  it('is ignored if the server confirms it only after the leader has decided', () => {
     const { standby, servers } = takeOver()
     const [server] = servers
     standby.expire(0, timeoutMs)
@@ -612,7 +612,7 @@ describe('what servers reported to a standby', () => {
     assert.deepEqual([...standby.get('a')!.served].sort(), ['s', 's0'])
   })
 
-  it('counts for nothing if the server has restarted since then', () => {
+  it('is ignored if the server has restarted since then', () => {
     const { standby, servers } = takeOver()
     const [server] = servers
     server.served.remove('s')

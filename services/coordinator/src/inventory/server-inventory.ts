@@ -185,7 +185,7 @@ export class ServerInventory {
     return this.freeNumbers.pop() ?? this.nextNumber++
   }
 
-  /** Frees the numbers of servers of which nothing is known any more. */
+  /** Frees the numbers of servers that are no longer known. */
   private release(numbers: Iterable<number>): void {
     for (const number of numbers) if (this.byNumber[number] === undefined) this.freeNumbers.push(number)
   }
@@ -374,9 +374,12 @@ export class ServerInventory {
    * server gets it.
    */
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
-    this.freeNumbers.push(...this.retired.splice(0))
     // The leader has waited for the servers. The others must send their full lists.
-    this.release(this.standbyLists.forget())
+    const unconfirmed = [...this.standbyLists.forget()].filter(
+      (number) => this.byNumber[number] === undefined,
+    )
+    // A server that is gone may have both.
+    this.freeNumbers.push(...new Set([...this.retired.splice(0), ...unconfirmed]))
     for (const [process, { atMs }] of this.awaitedOf)
       if (nowMs - atMs > this.silenceMs) this.awaitedOf.delete(process)
     const silent = [...this.byName.values()].filter(

@@ -169,7 +169,11 @@ const loadTimeShape = z
       'Estimate of how long it takes to load all replicas, based on load rates measured in this cluster',
   })
 const laterLossShape = z.object({
-  from: z.string().describe('When more segments or replicas are affected than at `now`, exact to the hour'),
+  from: z
+    .string()
+    .describe(
+      'First time at which more segments or replicas are affected than at `now`, accurate to the hour',
+    ),
   segments: z.int().describe('Largest number of affected segments at one time'),
   copies: z.int().optional().describe('Number of their missing replicas'),
   bytes: z.int(),

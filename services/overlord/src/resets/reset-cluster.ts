@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { conflict, describeError, notFound } from '@svc/domain/failure'
+import { conflict, describeError, notFound, unavailable } from '@svc/domain/failure'
 import { roles, type Settings } from '@svc/shared/config'
 import { baseUrlOf } from '@svc/shared/discovery'
 import {
@@ -53,6 +53,10 @@ export async function beginReset(context: ResetContext, snapshot: string | undef
   const { database, settings } = context
   if (snapshot !== undefined && !(await hasCopy(database, snapshot)))
     throw notFound(`Snapshot [${snapshot}] does not exist`)
+  if (!(await hasCopy(database, initialState)))
+    throw unavailable(
+      'No coordinator with [svc.testing.enabled] has stored the initial state yet; try again later',
+    )
   const nodes = await liveServers(database, settings)
   if (inProgress !== undefined) throw conflict(`Reset [${inProgress}] is in progress`)
   const id = randomUUID()
@@ -97,8 +101,8 @@ async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Rese
       database,
       { servers: nodes.length, begin, timeoutMs: maxStopMs },
       async (transaction) => {
-        await Promise.all([deleteQueues(settings), restoreFiles(settings, snapshot)])
         await restoreStore(transaction, snapshot ?? initialState)
+        await Promise.all([deleteQueues(settings), restoreFiles(settings, snapshot)])
       },
     )
     await saveReset(database, { id, servers, problem: null })

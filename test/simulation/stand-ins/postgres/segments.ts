@@ -75,6 +75,7 @@ const newSegment = ({
 export const followSegmentChanges: typeof real.followSegmentChanges = (database, cursor, follower) =>
   database.transaction(async (transaction) => {
     const { next, rows, removed } = await statement(transaction, (view) => changesSince(view, cursor))
+    if (cursor === undefined) follower.all?.()
     const gone = new Set(removed)
     // Rows arrive in several parts.
     const half = Math.ceil(rows.length / 2)
