@@ -197,7 +197,7 @@ export function sampleStoredCases(endpoints: readonly Endpoint[], random: Seeded
  * The number of cases of its own schema that a sample has for each endpoint with a body: up to 64 KiB, within
  * its limits, and above 64 KiB.
  */
-const shapedOfEndpoint = { small: 4, fitting: 2, large: 2 } as const
+const shapedOfEndpoint = { small: 2, fitting: 1, large: 1 } as const
 const maxSampleBytes = MiB
 
 /**

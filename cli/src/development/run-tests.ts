@@ -209,9 +209,9 @@ function sourcesAndBuild(): Readonly<Record<string, string>> {
 // A file may start a complete cluster, with its stores and tasks.
 const memoryOfFileBytes = 3 * 1024 ** 3
 
-/** The number of concurrent test files: one more than there are processors, because tests also wait; limited by memory. */
+/** The number of concurrent test files: two more than there are processors, because tests also wait; limited by memory. */
 function filesAtOnce(processors: number, memoryBytes: number): number {
-  return Math.max(2, Math.min(processors + 1, Math.floor(memoryBytes / memoryOfFileBytes)))
+  return Math.max(2, Math.min(processors + 2, Math.floor(memoryBytes / memoryOfFileBytes)))
 }
 
 /** The exit status of a child. Passes on signals to it. */

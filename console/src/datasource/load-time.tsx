@@ -10,6 +10,15 @@ import { type AnsweredLoadTime, loadTimeParts } from './load-time-text.ts'
 // So that typing does not send a request for each key.
 const pauseMs = 600
 
+// Right after the leader was replaced, it does not know all servers.
+const unknownMs = 2000
+
+/** A preview of the coordinator. It has no summary while the leader does not know all servers. */
+interface Preview {
+  readonly known: boolean
+  readonly summary?: { readonly loadTime?: AnsweredLoadTime }
+}
+
 /** How long an edit takes to load, and what limits it, as the coordinator estimates from measured rates. */
 export function LoadTime({
   dataSource,
@@ -24,15 +33,17 @@ export function LoadTime({
   const { data } = useQuery({
     queryKey: ['loadTime', dataSource, settled],
     queryFn: ({ signal }) =>
-      fetchJson<{ readonly summary: { readonly loadTime?: AnsweredLoadTime } }>(
-        '/svc/coordinator/v1/rules/simulate',
-        { method: 'POST', body: { rules: Object.fromEntries([[dataSource, settled]]) }, signal },
-      ),
+      fetchJson<Preview>('/svc/coordinator/v1/rules/simulate', {
+        method: 'POST',
+        body: { rules: Object.fromEntries([[dataSource, settled]]) },
+        signal,
+      }),
     enabled: isAllowed,
     retry: false,
+    refetchInterval: ({ state }) => (state.data?.known === false ? unknownMs : false),
     gcTime: 10_000,
   })
-  const loadTime = settled === rules ? data?.summary.loadTime : undefined
+  const loadTime = settled === rules ? data?.summary?.loadTime : undefined
   if (!loadTime || Object.keys(loadTime.tiers).length === 0) return null
   const { durationMs, limits, unmeasured } = loadTimeParts(loadTime)
   return (
