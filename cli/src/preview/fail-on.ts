@@ -32,7 +32,7 @@ export function failureReason(
     const now = effects[name].segments
     const later = laterLosses[name]
     const texts = [
-      ...(now > 0 ? [`${countOf(now, 'segment')} now`] : []),
+      ...(now > 0 ? [`${countOf(now, 'segment')}${later ? ' now' : ''}`] : []),
       ...(later ? [`${countOf(later.segments, 'segment')} from ${dayOf(later.from)}`] : []),
     ]
     return texts.length === 0 ? [] : [`[${name}] (${texts.join(', and ')})`]
