@@ -46,7 +46,9 @@ export function createCompactionInventory(database: Database): CompactionInvento
         cursor = undefined
       }
       if (dataSources.length === 0) return
-      const { changed, removed, next } = await loadSegmentChanges(database, cursor, [...followed.keys()])
+      const { isAll, changed, removed, next } = await loadSegmentChanges(database, cursor, [
+        ...followed.keys(),
+      ])
       await loadStates(new Set(changed.flatMap(({ compactionState }) => compactionState ?? [])))
       const remove = (id: string): void => {
         const name = dataSourceOf.get(id)
@@ -55,6 +57,13 @@ export function createCompactionInventory(database: Database): CompactionInvento
         dataSourceOf.delete(id)
         owner.segments.delete(id)
         owner.list = undefined
+      }
+      if (isAll) {
+        dataSourceOf.clear()
+        for (const owner of followed.values()) {
+          owner.segments.clear()
+          owner.list = undefined
+        }
       }
       for (const { used, compactionState, schemaId: _, ...segment } of changed) {
         if (!used) {

@@ -15,6 +15,8 @@ import { textArray } from './text-array.ts'
 
 /** The changes since a reader's last read, and the cursor of its next read. */
 export interface SegmentChanges {
+  /** Whether these are all used segments: those that are not among them are gone. */
+  readonly isAll: boolean
   readonly changed: readonly StoredSegment[]
   readonly removed: readonly string[]
   readonly next: SegmentCursor
@@ -38,7 +40,7 @@ export type SegmentCursor = string
 const timeline = sql`left(pg_walfile_name(pg_current_wal_lsn()), 8)`
 
 /**
- * Returns the segments that changed since `cursor`, or all used ones without it; with `dataSources`, only those of
+ * Returns the segments that changed since `cursor`, or all used ones without it and after another Postgres has taken over; with `dataSources`, only those of
  * these datasources. Removals always cover all datasources. Transactions that were in progress at the last read are
  * read again, so none is missed in whatever order they end; reading a row twice is harmless.
  */
@@ -49,28 +51,47 @@ export async function loadSegmentChanges(
 ): Promise<SegmentChanges> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-    const [snapshot] = await transaction.query<{ next: string }>(
-      sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next`,
-    )
-    const where = cursor === undefined ? sql`used` : sql`changed_in >= ${cursor}::xid8`
+    const { since, next } = await positionAfter(transaction, cursor)
+    const where = since === undefined ? sql`used` : sql`changed_in >= ${since}::xid8`
     const rows = await transaction.query<SegmentRow>(
       sql`SELECT ${segmentColumns} FROM segments
         WHERE ${where} AND (${dataSources ?? null}::text[] IS NULL OR datasource = ANY(${dataSources ?? null}::text[]))`,
     )
-    const removals =
-      cursor === undefined
-        ? []
-        : await transaction.query<{ id: string }>(
-            sql`SELECT id FROM segment_removals WHERE changed_in >= ${cursor}::xid8`,
-          )
+    const removals = await removedSince(transaction, since)
     const changed = rows.map(readSegment)
     const present = new Set(changed.map(({ id }) => id))
     return {
+      isAll: since === undefined,
       changed,
-      removed: removals.map(({ id }) => id).filter((id) => !present.has(id)),
-      next: snapshot?.next ?? '0',
+      removed: removals.filter((id) => !present.has(id)),
+      next,
     }
   })
+}
+
+/**
+ * Returns the transaction from which on changes must be read after a cursor, and the next cursor. It returns no transaction if
+ * everything must be read: without a cursor, and after another Postgres has taken over.
+ */
+async function positionAfter(
+  transaction: Transaction,
+  cursor: SegmentCursor | undefined,
+): Promise<{ since: string | undefined; next: SegmentCursor }> {
+  const [row] = await transaction.query<{ current: string; oldest: string }>(
+    sql`SELECT ${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`,
+  )
+  const { current, oldest } = row!
+  const [known, since] = cursor?.split('/') ?? []
+  const isKnown = since !== undefined && known === current && BigInt(since) <= BigInt(oldest)
+  return { since: isKnown ? since : undefined, next: `${current}/${oldest}` }
+}
+
+async function removedSince(transaction: Transaction, since: string | undefined): Promise<string[]> {
+  if (since === undefined) return []
+  const rows = await transaction.query<{ id: string }>(
+    sql`SELECT id FROM segment_removals WHERE changed_in >= ${since}::xid8`,
+  )
+  return rows.map(({ id }) => id)
 }
 
 // Max time to read segments without a pause.
@@ -88,24 +109,11 @@ export async function followSegmentChanges(
 ): Promise<SegmentCursor> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-    const [row] = await transaction.query<{ current: string; next: string }>(
-      sql`SELECT ${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS next`,
-    )
-    const { current, next } = row!
-    const [known, since] = cursor?.split('/') ?? []
-    const isAll = since === undefined || known !== current || BigInt(next) < BigInt(since)
-    if (isAll) follower.all?.()
-    const removed = new Set(
-      isAll
-        ? []
-        : (
-            await transaction.query<{ id: string }>(
-              sql`SELECT id FROM segment_removals WHERE changed_in >= ${since}::xid8`,
-            )
-          ).map(({ id }) => id),
-    )
+    const { since, next } = await positionAfter(transaction, cursor)
+    if (since === undefined) follower.all?.()
+    const removed = new Set(await removedSince(transaction, since))
     // COPY has no parameters. A cursor was returned by Postgres itself, and BigInt ensures that it is a number.
-    const where = isAll ? 'used' : `changed_in >= '${BigInt(since)}'::xid8`
+    const where = since === undefined ? 'used' : `changed_in >= '${BigInt(since)}'::xid8`
     const statement = `COPY (SELECT id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
       total_rows, used FROM segments WHERE ${where}) TO STDOUT`
     const take = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
@@ -130,7 +138,7 @@ export async function followSegmentChanges(
       throw storeFailure(error)
     })
     for (const id of removed) follower.gone(id)
-    return `${current}/${next}`
+    return next
   })
 }
 

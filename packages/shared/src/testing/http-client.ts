@@ -51,6 +51,13 @@ export interface HttpClientOptions {
 
 const answerTimeoutMs = 30_000
 
+/** A server may close an idle connection at the moment in which a request is sent over it. */
+class IdleConnectionClosed extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
+
 /** The Authorization header of `name:password`. */
 export function basicAuthorization(credentials: string): string {
   return `Basic ${Buffer.from(credentials).toString('base64')}`
@@ -81,17 +88,25 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
       ...(user ? { authorization: basicAuthorization(user) } : {}),
       ...lowerCased(sent.headers),
     }
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const request = (hasTls ? sendOverTls : sendPlain)({ ...server, method, path, headers }, resolve)
-      const timer = setTimeout(() => {
-        request.destroy(new Error(`No answer within ${answerTimeoutMs} ms: ${method} ${url}${path}`))
-      }, answerTimeoutMs)
-      request.on('response', () => clearTimeout(timer))
-      request.on('error', (error) => {
-        clearTimeout(timer)
-        reject(error)
+    const request = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const request = (hasTls ? sendOverTls : sendPlain)({ ...server, method, path, headers }, resolve)
+        const timer = setTimeout(() => {
+          request.destroy(new Error(`No answer within ${answerTimeoutMs} ms: ${method} ${url}${path}`))
+        }, answerTimeoutMs)
+        request.on('response', () => clearTimeout(timer))
+        request.on('error', (error: NodeJS.ErrnoException) => {
+          clearTimeout(timer)
+          reject(
+            request.reusedSocket && error.code === 'ECONNRESET' ? new IdleConnectionClosed(error) : error,
+          )
+        })
+        request.end(body)
       })
-      request.end(body)
+    const response = await request().catch((error) => {
+      if (!(error instanceof IdleConnectionClosed)) throw error
+      if (method === 'GET') return request()
+      throw error.cause
     })
     const answered = await textOf(response)
     const status = response.statusCode ?? 0

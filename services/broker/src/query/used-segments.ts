@@ -102,7 +102,7 @@ export function createUsedSegments(database: Database): UsedSegments {
 }
 
 /** Updates the segments of a datasource. Returns whether any of them differs. */
-function applyChanges(entry: Followed, { changed, removed, next }: SegmentChanges): boolean {
+function applyChanges(entry: Followed, { isAll, changed, removed, next }: SegmentChanges): boolean {
   let differs = false
   const retire = (id: string): void => {
     const segment = entry.segments.get(id)
@@ -119,6 +119,10 @@ function applyChanges(entry: Followed, { changed, removed, next }: SegmentChange
     }
   }
   for (const id of removed) retire(id)
+  if (isAll) {
+    const present = new Set(changed.map(({ id }) => id))
+    for (const id of [...entry.segments.keys()]) if (!present.has(id)) retire(id)
+  }
   entry.cursor = next
   return differs
 }

@@ -47,7 +47,12 @@ export const loadSegmentChanges: typeof real.loadSegmentChanges = (database, cur
         .filter(({ dataSource }) => dataSources?.includes(dataSource) ?? true)
         .map(storedSegment)
       const present = new Set(changed.map(({ id }) => id))
-      return { changed, removed: removed.filter((id) => !present.has(id)), next }
+      return {
+        isAll: cursor === undefined,
+        changed,
+        removed: removed.filter((id) => !present.has(id)),
+        next,
+      }
     }),
   )
 
