@@ -74,9 +74,9 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     reportedServers,
     requestJournal,
   })
-  const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
   registerCoordinatorMetrics(context.metrics, view)
+  const stopGroups = () => Promise.all(dutyGroups.all.map((group) => group.stop()))
   let election: Election | undefined
   let standby: Loop | undefined
   return {
@@ -87,12 +87,12 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       loadMeter,
       planner,
       dutyGroups,
-      followers,
+      createDirectoryFollowers(context, leadership),
     ),
     start: async () => {
       await rules.start()
       standby = followAsStandby(segments, servers, () => leadership.term() !== undefined, context.logger)
-      const change = {
+      election = standForElection(context, {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
           segments.abandonRead()
@@ -102,18 +102,15 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           loadMeter.restart().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
         },
-        onLoss: () => {
-          for (const group of dutyGroups.all) void group.stop()
-        },
-      }
-      election = standForElection(context, change)
+        onLoss: () => void stopGroups(),
+      })
       leadership.follow(election)
       await election.settled
     },
     stop: async () => {
       // A read may take long, and this server must leave the election before.
       const following = standby?.stop()
-      await Promise.all(dutyGroups.all.map((group) => group.stop()))
+      await stopGroups()
       await loadMeter.save()
       await election?.stop()
       await following
