@@ -22,7 +22,7 @@ export interface TierCosts {
 /** What replicas cost per month, before and after a change. */
 export interface Costs {
   readonly currency: string | undefined
-  /** Tiers with replicas before or after the change. */
+  /** Tiers with replicas before or after the change, or at the end of the horizon. */
   readonly tiers: readonly TierCosts[]
   readonly before: number
   readonly after: number

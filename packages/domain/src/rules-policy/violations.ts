@@ -27,6 +27,10 @@ export interface LimitedEffects {
   >
 }
 
+/** Says that the policy of the cluster forbids a change, and why. */
+export const violationsText = (violations: readonly string[]): string =>
+  `The policy of the cluster forbids this change. ${violations.join('. ')}`
+
 /**
  * Returns why a policy forbids a change, one sentence for each reason; an empty list if the policy allows it. `lists`
  * are the new rules by datasource.

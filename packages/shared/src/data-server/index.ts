@@ -28,4 +28,4 @@ export {
   servedSegmentsPath,
   servedSegmentsRoute,
 } from './served-segments-route.ts'
-export { StandbyLog, type StandbyReports, startStandbyReports } from './standby-reports.ts'
+export { StandbyLog, type StandbyReports, standbyKeptMs, startStandbyReports } from './standby-reports.ts'

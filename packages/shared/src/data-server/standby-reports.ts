@@ -25,8 +25,11 @@ const heartbeatMs = 10_000
 // A coordinator of an earlier version has no endpoint for these reports, and a full list is large.
 const maxRetryMs = 60_000
 
-/** A coordinator that is missing for a moment gets only what has changed since then. It also forgets servers after this time. */
-const keptMs = 60_000
+/**
+ * How long a server and a standby remember what one reported to the other, so that after a short interruption only changes are
+ * sent. Reports to a standby are rare as long as nothing changes.
+ */
+export const standbyKeptMs = 60_000
 
 /** What has been reported about one server to one coordinator that is not the leader. Failures are reported only to the leader. */
 export class StandbyLog {
@@ -85,7 +88,7 @@ export function startStandbyReports(context: Context, create: () => StandbyRepor
         receiver.send()
       }
       for (const [baseUrl, { lastSeenAtMs }] of receivers)
-        if (nowMs - lastSeenAtMs > keptMs) receivers.delete(baseUrl)
+        if (nowMs - lastSeenAtMs > standbyKeptMs) receivers.delete(baseUrl)
     },
     () => undefined,
   )

@@ -51,13 +51,6 @@ export interface HttpClientOptions {
 
 const answerTimeoutMs = 30_000
 
-/** A server may close an idle connection at the moment in which a request is sent over it. */
-class IdleConnectionClosed extends Error {
-  constructor(cause: Error) {
-    super(cause.message, { cause })
-  }
-}
-
 /** The Authorization header of `name:password`. */
 export function basicAuthorization(credentials: string): string {
   return `Basic ${Buffer.from(credentials).toString('base64')}`
@@ -88,7 +81,7 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
       ...(user ? { authorization: basicAuthorization(user) } : {}),
       ...lowerCased(sent.headers),
     }
-    const request = () =>
+    const attempt = () =>
       new Promise<IncomingMessage>((resolve, reject) => {
         const request = (hasTls ? sendOverTls : sendPlain)({ ...server, method, path, headers }, resolve)
         const timer = setTimeout(() => {
@@ -97,17 +90,13 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
         request.on('response', () => clearTimeout(timer))
         request.on('error', (error: NodeJS.ErrnoException) => {
           clearTimeout(timer)
-          reject(
-            request.reusedSocket && error.code === 'ECONNRESET' ? new IdleConnectionClosed(error) : error,
-          )
+          // A server may close an idle connection at the moment in which a request is sent over it.
+          if (method === 'GET' && request.reusedSocket && error.code === 'ECONNRESET') resolve(attempt())
+          else reject(error)
         })
         request.end(body)
       })
-    const response = await request().catch((error) => {
-      if (!(error instanceof IdleConnectionClosed)) throw error
-      if (method === 'GET') return request()
-      throw error.cause
-    })
+    const response = await attempt()
     const answered = await textOf(response)
     const status = response.statusCode ?? 0
     const answer = { status, headers: response.headers, text: answered, json: parseJson(answered) }

@@ -1,7 +1,7 @@
 import { missingPermission } from '@svc/domain/access'
 import { conflict } from '@svc/domain/failure'
 import type { Rule } from '@svc/domain/rules'
-import { policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
+import { policyViolations, type RulesPolicy, violationsText } from '@svc/domain/rules-policy'
 import type { AuditInfo } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
 import type { Previews } from '../preview/index.ts'
@@ -46,7 +46,7 @@ export function createRulesGuard(
     if (violations.length === 0) return audit
     if (!overridesPolicy)
       throw conflict(
-        `The policy of the cluster forbids this change. ${violations.join('. ')}. To change the rules anyway, add the parameter [overridePolicy], which requires permission [WRITE] on [CONFIG] [${overrideResource}].`,
+        `${violationsText(violations)}. To change the rules anyway, add the parameter [overridePolicy], which requires permission [WRITE] on [CONFIG] [${overrideResource}].`,
       )
     return { ...audit, comment: `${audit.comment} (overrides the policy: ${violations.join('. ')})`.trim() }
   }

@@ -1,5 +1,5 @@
 import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
-import type { ServerReport } from '@svc/shared/data-server'
+import { type ServerReport, standbyKeptMs } from '@svc/shared/data-server'
 
 /** The list of one server, as it reported it to this coordinator as a standby. */
 interface StandbyList {
@@ -19,9 +19,6 @@ export interface ClaimedList {
 }
 
 const { listed } = copyFlag
-
-/** Reports of servers to a standby are rare as long as nothing changes. */
-const silenceMs = 60_000
 
 /**
  * The segments that servers reported to this coordinator while it was not the leader. They are in the segment table, but count
@@ -85,7 +82,7 @@ export class StandbyLists {
 
   /** Forgets the lists of servers that stopped reporting; without a time, all lists. Returns the numbers of the servers. */
   forget(nowMs = Number.POSITIVE_INFINITY): ReadonlySet<number> {
-    const silent = [...this.byName].filter(([, { lastReportAtMs }]) => nowMs - lastReportAtMs > silenceMs)
+    const silent = [...this.byName].filter(([, { lastReportAtMs }]) => nowMs - lastReportAtMs > standbyKeptMs)
     const numbers = new Set(silent.map(([, { number }]) => number))
     for (const [name] of silent) this.byName.delete(name)
     if (numbers.size > 0) this.table.clearServers(numbers, listed)

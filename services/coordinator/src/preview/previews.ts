@@ -2,7 +2,6 @@ import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
 import {
-  type DecidedRequest,
   decideRequest,
   formatDecided,
   formatSummary,
@@ -18,7 +17,12 @@ import {
   warningsOfStored,
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
-import { type LimitedEffects, policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
+import {
+  type LimitedEffects,
+  policyViolations,
+  type RulesPolicy,
+  violationsText,
+} from '@svc/domain/rules-policy'
 import { formatInstant } from '@svc/domain/time'
 import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
@@ -111,7 +115,7 @@ export function createPreviews(
         const { withTiers, result } = decided
         const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
         const answer = yield* formatDecided(decided, page, more)
-        const forbidden = isOfCluster ? warningsOfPolicy(policy, request, decided) : []
+        const forbidden = isOfCluster ? warningsOfPolicy(policy, request, answer) : []
         return yield* formatInPieces({
           ...answer,
           warnings: [...forbidden, ...(answer.warnings as readonly PreviewWarning[])],
@@ -184,16 +188,15 @@ function* summaryOfChange(
 function warningsOfPolicy(
   policy: RulesPolicy | undefined,
   { rules, defaultRules }: PreviewRequest,
-  { result, withTiers }: DecidedRequest,
+  { summary }: Record<string, unknown>,
 ): readonly { readonly type: string; readonly message: string }[] {
   // One list for all datasources is a question, not a change that someone can make.
   if (policy === undefined || Array.isArray(rules)) return []
   const lists = new Map(rules as ReadonlyMap<string, readonly Rule[]>)
   if (defaultRules !== undefined) lists.set(defaultRulesName, defaultRules)
-  const violations = policyViolations(policy, lists, formatSummary(result, withTiers))
+  const violations = policyViolations(policy, lists, summary as LimitedEffects)
   if (violations.length === 0) return []
-  const message = `The policy of the cluster forbids this change. ${violations.join('. ')}`
-  return [{ type: 'forbiddenByPolicy', message }]
+  return [{ type: 'forbiddenByPolicy', message: violationsText(violations) }]
 }
 
 const readsEverything = { canRead: () => true, canReadTiers: true }
