@@ -9,7 +9,7 @@ import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 import { createPackage } from './create-package.ts'
-import { batchPureTests } from './pure-tests.ts'
+import { batchTests } from './shared-processes.ts'
 import { outputOf } from './run-program.ts'
 import { startTestStores } from './test-stores.ts'
 
@@ -160,13 +160,13 @@ export async function runProgram(
   return statusOf(spawn(process.execPath, [program, ...options], { env, stdio: 'inherit' }))
 }
 
-/** Runs files at the same time, those that only call functions in few processes; returns the exit status. */
+/** Runs files at the same time, most of those without clusters in few processes; returns the exit status. */
 async function runTogether(
   files: readonly string[],
   folder: string,
   run: (files: readonly string[]) => Promise<number>,
 ): Promise<number> {
-  const { batches, others } = batchPureTests(files, folder)
+  const { batches, others } = batchTests(files, folder)
   // Those that take longest start first, so that all processors are busy until the end.
   const [long, short] = [others.filter(startsCluster), others.filter((file) => !startsCluster(file))]
   const status = await run([...long, ...batches.map(({ file }) => file), ...short])

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { repositoryRoot } from '../home/index.ts'
-import { batchPureTests, isPure } from './pure-tests.ts'
+import { batchTests, isPure, needsOwnProcess } from './shared-processes.ts'
 
-const folder = mkdtempSync(path.join(tmpdir(), 'svc-pure-tests-'))
+const folder = mkdtempSync(path.join(tmpdir(), 'svc-shared-processes-'))
 after(() => rmSync(folder, { recursive: true }))
 
 /** Writes a test file; returns its path as that of a test of this repository. */
@@ -19,7 +19,7 @@ function writeTest(name: string, lines: readonly string[]): string {
 
 /** Runs the only batch of these tests. */
 function runBatch(tests: readonly string[]) {
-  const { batches, others } = batchPureTests(tests, folder)
+  const { batches, others } = batchTests(tests, folder)
   const [batch] = batches
   assert.deepEqual([batch?.tests, others], [tests, []])
   // A test runner within a test would only report to the outer one.
@@ -53,7 +53,23 @@ describe('a pure test', () => {
 
   it('runs by itself if there is no other one', () => {
     const tests = [writeTest('alone', [])]
-    assert.deepEqual(batchPureTests(tests, folder), { batches: [], others: tests })
+    assert.deepEqual(batchTests(tests, folder), { batches: [], others: tests })
+  })
+})
+
+describe('a test with test support', () => {
+  it('shares a process unless it affects or measures its process', () => {
+    assert.equal(needsOwnProcess("import { createTestStores } from '@svc/shared/testing'\nprocess.pid"), false)
+    for (const source of [
+      "import { spawn } from 'node:child_process'",
+      "process.env.HOME = '/nowhere'",
+      'process.on("SIGTERM", stop)',
+      'const used = process.cpuUsage()',
+      "mock.method(console, 'log')",
+      'cluster = await startCluster({ home })',
+    ]) {
+      assert.equal(needsOwnProcess(source), true, source)
+    }
   })
 })
 
@@ -65,6 +81,15 @@ describe('a batch', () => {
     assert.equal(status, 0, stdout)
     assert.match(stdout, /# Subtest: good\n[\s\S]*# Subtest: other\n[\s\S]*# pass 2\n/)
     assert.equal(isComplete, true)
+  })
+
+  it('applies the hooks of a file only to its own tests', () => {
+    const hooked = writeTest('hooked', [
+      "test.beforeEach((context) => { if (context.name !== 'own') throw new Error('of another file') })",
+      "test('own', () => {})",
+    ])
+    const { status, stdout } = runBatch([hooked, good])
+    assert.equal(status, 0, stdout)
   })
 
   it('names a file that cannot be loaded, and runs the others', () => {
