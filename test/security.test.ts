@@ -1,6 +1,6 @@
 // Access control on a cluster with the sample directory: directory users get access by their groups, password
 // guesses are limited, password changes apply everywhere before the response, administrators cannot be locked
-// out, and everything is audited.
+// out, and everything is audited. SVC_TEST_LOGINS is the number of logins of the audit test: 10,000 for figures.
 
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
@@ -18,6 +18,8 @@ const cluster = await startTestCluster({ profile: 'secure', ldap: true })
 after(() => cluster.end())
 const coordinator = cluster.at('coordinator')
 const servers = cluster.plan.services.map(({ instance }) => cluster.at(instance))
+
+const loginCount = Number(process.env.SVC_TEST_LOGINS ?? 1000)
 
 const alice = 'alice:alice-password'
 const carol = 'carol:carol-password'
@@ -514,7 +516,7 @@ describe('the audit log', () => {
     )
   })
 
-  test('has every rejected guess among about 1,000 logins from 10 addresses', async (context) => {
+  test(`has every rejected guess among about ${loginCount} logins from 10 addresses`, async (context) => {
     const victims = Array.from({ length: 8 }, (_, index) => `wanted-${index}`)
     for (const victim of victims) await addUser(victim, 'wanted-password')
     const addresses = Array.from({ length: 10 }, (_, index) => `127.0.0.${100 + index}`)
@@ -527,7 +529,7 @@ describe('the audit log', () => {
     const guesses = addresses.flatMap((_, from) =>
       victims.map((victim) => ({ from, credentials: `${victim}:wrong`, status: 401 })),
     )
-    const others = Array.from({ length: 1000 - guesses.length }, (_, index) => {
+    const others = Array.from({ length: loginCount - guesses.length }, (_, index) => {
       const from = index % addresses.length
       const victim = victims[index % victims.length]
       const hidden = { from, credentials: `${victim}\0${index}:wrong`, status: 401 }

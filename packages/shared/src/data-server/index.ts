@@ -19,7 +19,7 @@ export {
   segmentFilesPath,
   segmentFilesRoute,
   takeFiles,
-} from './segment-files.ts'
+} from './segment-files-route.ts'
 export { type SegmentHolders, segmentHoldersPath } from './segment-holders-path.ts'
 export { sendReport } from './send-report.ts'
 export { ServedSegments } from './served-segments.ts'

@@ -4,7 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { copyOut, withoutTimeout } from './copy-out.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { knownMigrations, migrateSchema } from './migrate.ts'
-import { quoted, tablesOfServers } from './tables.ts'
+import { quoted, tablesOfServers } from './tables-left-out.ts'
 
 /** A dumped table, with its columns in the order of the dump. */
 export interface DumpedTable {

@@ -1,5 +1,5 @@
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
-import { quoted, tablesOfServers } from './tables.ts'
+import { quoted, tablesOfServers } from './tables-left-out.ts'
 
 const schemaOf = (copy: string): string => `copy ${copy}`
 

@@ -24,7 +24,7 @@ export interface CacheLocation {
 export interface DamagedSegment {
   readonly folder: string
   readonly problem: string
-  /** The segment to fetch again; undefined if unknown. */
+  /** Undefined if the folder does not say which segment it contains. */
   readonly payload: SegmentPayload | undefined
 }
 
@@ -119,7 +119,7 @@ async function checkSegments(
     }
     if (state.kind === 'damaged') {
       damaged.push({ folder: folderName, problem: state.problem, payload: state.payload })
-      logger.warn('Removed a damaged segment from the cache; fetching it again', {
+      logger.warn('Removed a damaged segment from the cache. If the coordinator assigns it again, it is fetched again', {
         folder: folderName,
         location: location.path,
         problem: state.problem,

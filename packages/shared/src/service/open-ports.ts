@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics/index.ts'
 import type { AnnouncedNode } from '../postgres/index.ts'
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
-import { refusedClientLog, refusedConnectionLog } from './rejection-logs.ts'
+import { refusedClientLog, refusedConnectionLog } from './refusal-logs.ts'
 
 /** Opens the ports of a server. Exits with a message if that fails. */
 export async function openPorts(

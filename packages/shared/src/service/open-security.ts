@@ -14,7 +14,7 @@ import {
 } from '../security/index.ts'
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
-import { refusedLoginLog } from './rejection-logs.ts'
+import { refusedLoginLog } from './refusal-logs.ts'
 import type { SecurityAudit } from './security-audit.ts'
 
 /** Creates security with LDAP directories, the login throttle, and the audit log. */

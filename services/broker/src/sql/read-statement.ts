@@ -19,11 +19,12 @@ import {
   rewriteAggregate,
   type Shift,
   SqlText,
+  supportedFunctions,
+  supportedTableFunctions,
   textOf,
 } from './functions/index.ts'
 import type { Parameter } from './parameter.ts'
 import { queryFailure } from './query-failure.ts'
-import { supportedFunctions, supportedTableFunctions } from './supported-functions.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */

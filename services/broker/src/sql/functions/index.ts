@@ -1,5 +1,9 @@
-/** Functions of Druid SQL that DuckDB does not have or that behave differently, in terms of DuckDB's functions. */
+/**
+ * The functions of queries: those of DuckDB that a query may call, and functions of Druid SQL that DuckDB does not have or
+ * that behave differently, in terms of DuckDB's functions.
+ */
 export { isRewrittenAggregate, rewriteAggregate } from './aggregates.ts'
+export { supportedFunctions, supportedTableFunctions } from './duckdb-functions.ts'
 export {
   type CallArgument,
   cutFunction,
