@@ -19,6 +19,17 @@ test('parses every formatted instant back', () => {
     assert.equal(parseInstant(formatInstant(end)), end)
 })
 
+test('forms without seconds or fractions mean the same as the complete form', () => {
+  const instant = fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+  fc.assert(
+    fc.property(instant, fc.constantFrom(10, 16, 19, 23), fc.boolean(), (date, length, hasZone) => {
+      const text = date.toISOString().slice(0, length)
+      const complete = `${text}${'0000-00-00T00:00:00.000'.slice(length)}Z`
+      assert.equal(parseInstant(hasZone && length > 10 ? `${text}Z` : text), Date.parse(complete))
+    }),
+  )
+})
+
 test('the calendar agrees with Date in every era', () => {
   fc.assert(
     fc.property(instants, (instantMs) => {
@@ -63,6 +74,10 @@ for (const text of [
   '2026-02-30T00:00:00.000Z',
   '2026-13-01T00:00:00.000Z',
   '2026-01-01T25:00:00.000Z',
+  // Joda-Time, which Druid 37 uses, has no hour 24 either.
+  '2026-01-01T24:00:00.000Z',
+  '2026-01-01T24:00',
+  '2026-01-01T10:60',
   '2026-01-01T',
   '2026-01-01 00:00',
   '2026-01-01T00:00[Europe/Paris]',

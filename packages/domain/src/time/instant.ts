@@ -11,6 +11,8 @@ const eternityEndText = '146140482-04-24T15:36:27.903Z'
 export const maxInstantMs = 8.64e15
 
 const writtenForm = /^(-?\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z$/
+// Forms that people write. Without this fast path, reading ten thousand intervals takes 0.1 s.
+const shortForm = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?Z?)?$/
 // Rejects input that Luxon would interpret relative to its clock (times without a date), and time zone names.
 const dated = /^(?:[+-]\d{6}|\d{4})[\dW-]*(?:T[\dZ:.,+-]+)?$/
 const maxInstantLength = 64
@@ -56,15 +58,9 @@ function midnightText(days: number): string {
 }
 
 function readWrittenForm(parts: RegExpExecArray): number | undefined {
-  const [year, month, day, hour, minute, second, ms] = parts.slice(1).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])]
+  const [hour, minute] = [Number(parts[4] ?? 0), Number(parts[5] ?? 0)]
+  const [second, ms] = [Number(parts[6] ?? 0), Number(parts[7] ?? 0)]
   if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month)) return undefined
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const instantMs =
@@ -77,7 +73,7 @@ export function instantOf(text: string): number | undefined {
   if (text === eternityStartText) return -Infinity
   if (text === eternityEndText) return Infinity
   if (text.length > maxInstantLength) return undefined
-  const parts = writtenForm.exec(text)
+  const parts = writtenForm.exec(text) ?? shortForm.exec(text)
   if (parts !== null) return readWrittenForm(parts)
   if (!dated.test(text)) return undefined
   const parsed = DateTime.fromISO(text, { zone: 'utc' })

@@ -119,7 +119,7 @@ async function checkSegments(
     }
     if (state.kind === 'damaged') {
       damaged.push({ folder: folderName, problem: state.problem, payload: state.payload })
-      logger.warn('Removed a damaged segment from the cache. If the coordinator assigns it again, it is fetched again', {
+      logger.warn('Removed a damaged segment from the cache', {
         folder: folderName,
         location: location.path,
         problem: state.problem,

@@ -8,7 +8,7 @@ import {
   type Route,
 } from '../http/index.ts'
 import { openLoginThrottle } from '../login-throttle/index.ts'
-import { systemClock } from '../runtime/index.ts'
+import { collectIdleGarbage, systemClock } from '../runtime/index.ts'
 import type { Security } from '../security/index.ts'
 import { callRoutes } from './call-routes.ts'
 import { type Configuration, readConfiguration } from './configuration.ts'
@@ -59,7 +59,7 @@ export async function runService(
   openGate()
   const listeners = await openPorts(context, () => work.context.metrics, gate.handle, created.refusals)
   started.node = describeNode(configuration.settings, listeners, work.part.details ?? {})
-  const watches: Watch[] = []
+  const watches: Watch[] = [collectIdleGarbage()]
   stopOnSignals({ context, stopping, work: () => work, listeners, audit, throttle, watches })
   await startService(stopping.signal, work, options, watches, name)
 }
