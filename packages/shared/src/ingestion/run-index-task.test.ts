@@ -805,9 +805,9 @@ describe('a task that fails', () => {
 
 describe('more rows than fit into memory', () => {
   it('are sorted on disk', async () => {
-    const rows = 300_000
+    const rows = 1_000_000
     // Together, the rows are larger than the min memory of a task.
-    const filler = 'filler '.repeat(140)
+    const filler = 'filler '.repeat(50)
     const spill = join(bench.workFolder, 'spill')
     let wasOnDisk = false
     const lines = ['t,a,b']
