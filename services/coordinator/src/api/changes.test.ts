@@ -176,18 +176,12 @@ describe('the stream of changes', () => {
 
   it('reports tasks of the datasources that the caller may read', async () => {
     const first = await startId()
-    for (const dataSource of ['wiki', 'koalas']) {
-      const task = {
-        id: dataSource,
-        groupId: 'g',
-        type: 'kill',
-        dataSource,
-        priority: 0,
-        payload: {},
-        submittedBy: '',
+    await database.transaction(async (transaction) => {
+      for (const dataSource of ['wiki', 'koalas']) {
+        const task = { id: dataSource, groupId: 'g', type: 'kill', dataSource, priority: 0, payload: {} }
+        await saveTask(transaction, { ...task, submittedBy: '' })
       }
-      await saveTask(database, task)
-    }
+    })
     assert.deepEqual((await changesSince(first, reads('koalas'))).data.tasks, ['koalas'])
     const { data } = await changesSince(first)
     assert.deepEqual([(data.tasks as string[]).toSorted(), data.segments], [['koalas', 'wiki'], {}])
