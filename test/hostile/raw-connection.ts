@@ -53,17 +53,17 @@ export async function sendRaw(request: RawRequest, signal: AbortSignal): Promise
 }
 
 async function exchange(socket: TLSSocket, request: RawRequest, signal: AbortSignal): Promise<RawResponse[]> {
-  let received = ''
-  let receivedAtMs = performance.now()
+  const responses: RawResponse[] = []
+  let incomplete = ''
+  let receivedAtMs = Infinity
   socket.on('data', (bytes) => {
-    received += bytes.toString('latin1')
+    incomplete = takeResponses(incomplete + bytes.toString('latin1'), responses)
     receivedAtMs = performance.now()
   })
   const wanted = request.manner === 'pipelined' ? request.count : 1
   write(socket, request).catch(() => undefined)
   for (;;) {
-    const responses = responsesIn(received)
-    const isQuiet = received !== '' && performance.now() - receivedAtMs > quietMs
+    const isQuiet = performance.now() - receivedAtMs > quietMs
     if (responses.length >= wanted || socket.destroyed || isQuiet) return responses
     await sleep(5, undefined, { signal })
   }
@@ -103,18 +103,17 @@ function* recordsOf(body: Buffer | null): Generator<Buffer> {
   for (const byte of body ?? []) yield Buffer.of(byte)
 }
 
-/** Returns the complete responses in a text. */
-function responsesIn(text: string): RawResponse[] {
-  const responses: RawResponse[] = []
+/** Adds the complete responses in a text. Returns what follows them. */
+function takeResponses(text: string, responses: RawResponse[]): string {
   let rest = text
   for (;;) {
     const headEnd = rest.indexOf(`${crlf}${crlf}`)
     const head = rest.slice(0, headEnd)
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1])
-    if (headEnd < 0 || Number.isNaN(status)) return responses
+    if (headEnd < 0 || Number.isNaN(status)) return rest
     const bodyStart = headEnd + 2 * crlf.length
     const end = endOfBody(rest, bodyStart, head)
-    if (end === undefined) return responses
+    if (end === undefined) return rest
     responses.push({
       status,
       contentType: /\r\ncontent-type: (.*)/i.exec(head)?.[1] ?? '',

@@ -54,7 +54,7 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
   const isViolated = (): boolean => violations.length > 0
   await scheduler.runUntil(isViolated, scheduler.nowMs + endMs + settleMs)
   if (!isViolated()) {
-    const problems = await waitUntilIdle(cluster, observer, maxIdleMs)
+    const problems = await waitUntilIdle(cluster, maxIdleMs)
     isProbing = false
     if (!isViolated()) {
       const rest = await readRest(cluster, observer)
@@ -80,8 +80,9 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
 
 /** Waits until the first data are loaded, and starts to observe the cluster. */
 async function startObserving(cluster: SimulatedCluster): Promise<Observer> {
-  const warmUp = new Observer(cluster)
-  const problems = await waitUntilIdle(cluster, warmUp, maxStartMs)
+  // It finds violations while the cluster loads its first data.
+  new Observer(cluster)
+  const problems = await waitUntilIdle(cluster, maxStartMs)
   if (problems.length > 0)
     cluster.violations.push({
       invariant: 'a new cluster loads its data',

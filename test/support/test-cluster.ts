@@ -8,6 +8,7 @@ import {
   startAtFreePorts,
 } from '@svc/cli/cluster'
 import { logFile } from '@svc/cli/home'
+import { serverNameAt } from '@svc/domain/calls'
 import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from '@svc/shared/testing'
@@ -113,7 +114,7 @@ function describeCluster(cluster: Cluster, remove: () => void): TestCluster {
     at,
     store,
     settings,
-    nameOf: (instance) => new URL(urls[instance]!).host,
+    nameOf: (instance) => serverNameAt(urls[instance]!)!,
     logOf: (instance) => readFileSync(logFile(home, instance), 'utf8'),
     end: async () => {
       for (const client of clients.values()) client.close()

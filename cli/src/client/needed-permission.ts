@@ -1,5 +1,7 @@
+import { type ResourceType, resourceText } from '@svc/domain/access'
+
 /** Paths of svc, and on which resource their permission is. A group in the path is the name of the resource. */
-const resources: readonly (readonly [path: RegExp, type: string, name: string])[] = [
+const resources: readonly (readonly [path: RegExp, type: ResourceType, name: string])[] = [
   [/^\/svc\/coordinator\/v1\/rules\/(?!history$)([^/]+)/, 'DATASOURCE', ''],
   [/^\/svc\/coordinator\/v1\/(?:metadata\/)?datasources\/([^/]+)/, 'DATASOURCE', ''],
   [/^\/svc\/(?:coordinator|indexer)\/v1\/(?:compaction\/)?config\b/, 'CONFIG', 'CONFIG'],
@@ -20,9 +22,7 @@ export function neededPermission(method: string, path: string): string | undefin
     const match = pattern.exec(path.split('?', 1)[0]!)
     if (match === null) continue
     const action = method === 'GET' ? 'READ' : 'WRITE'
-    return type === 'STATE'
-      ? `[${action}] on [${type}]`
-      : `[${action}] on [${type}] [${name || decodeURIComponent(match[1]!)}]`
+    return `[${action}] on ${resourceText(type, name || decodeURIComponent(match[1]!))}`
   }
   return undefined
 }

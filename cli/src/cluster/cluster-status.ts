@@ -1,3 +1,4 @@
+import { serverNameAt } from '@svc/domain/calls'
 import { describeError, Failure } from '@svc/domain/failure'
 import { type AnsweredFault, faultsPath } from '@svc/domain/faults'
 import { loadSettings } from '@svc/shared/config'
@@ -122,7 +123,7 @@ function isSimulation(home: HomeLayout): boolean {
 }
 
 const affects = ({ target }: AnsweredFault, { role, url }: Pick<ProcessStatus, 'role' | 'url'>): boolean =>
-  target === role || target === new URL(url).host
+  target === role || target === serverNameAt(url)
 
 function problemOf(
   home: HomeLayout,

@@ -177,9 +177,10 @@ Examples:
   echo '{"useSupervisors":true,"compactionTaskSlotRatio":0.5}' | ./svc compaction set -`,
     )
     .action(async (file: string, { author, comment, json, ...connection }: SetOptions) => {
-      const [room, { auditHeaders }] = await Promise.all([
+      const [room, { auditHeaders }, { compactionClusterPath, writeCompactionCluster }] = await Promise.all([
         import('../compaction/index.ts'),
         import('../rules/index.ts'),
+        import('../live-state/index.ts'),
       ])
       const configs = room.configsToSet(room.readJsonFile(file))
       const headers = auditHeaders({ author, comment })
@@ -188,9 +189,9 @@ Examples:
       for (const { dataSource, config } of configs) {
         const path =
           dataSource === undefined
-            ? room.clusterConfigPath
+            ? compactionClusterPath
             : `${base}/config/datasources/${encodeURIComponent(dataSource)}`
-        if (dataSource === undefined) await room.changeClusterConfig(client, config, headers)
+        if (dataSource === undefined) await writeCompactionCluster(client, config, headers)
         else await client.send('POST', path, config, headers)
         stored.push(await client.send('GET', path))
         if (json) continue

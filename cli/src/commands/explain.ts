@@ -95,8 +95,8 @@ function addSentences(
 /** Only the home knows names such as historical-1; the cluster knows servers by host and port. */
 async function serverNamed(name: string, { home, url }: ConnectionOptions): Promise<string> {
   if (url !== undefined) return name
-  const { addressOfInstance } = await import('../home/index.ts')
-  return addressOfInstance(existingHome(home), name) ?? name
+  const { serverNameOf } = await import('../home/index.ts')
+  return serverNameOf(existingHome(home), name) ?? name
 }
 
 /** Adds a command that explains an interval of a datasource. */

@@ -1,3 +1,4 @@
+import { serverNameAt } from '@svc/domain/calls'
 import { invalidInput } from '@svc/domain/failure'
 import {
   type AnsweredFault,
@@ -140,20 +141,19 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
 /** Only the home knows instance names; the cluster knows servers, including virtual ones, by host and port. */
 async function nameOf(options: FaultOptions, target: string): Promise<string> {
   if (options.url !== undefined) return target
-  const { addressOfInstance, processesOf } = await import('../home/index.ts')
+  const { processesOf, serverNameOf } = await import('../home/index.ts')
   const home = existingHome(options.home)
   // The first instance has the name of its role: among several of that role, the name means this one.
-  const address = addressOfInstance(home, target)
-  if (address !== undefined) return address
+  const name = serverNameOf(home, target)
+  if (name !== undefined) return name
   const services = processesOf(home).filter(({ url }) => url.startsWith('http'))
-  const isKnown =
-    services.length === 0 || services.some(({ role, url }) => role === target || new URL(url).host === target)
-  if (isKnown) return target
-  const hosts = services.map(({ url }) => new URL(url).host)
+  const own = services.flatMap(({ url }) => serverNameAt(url) ?? [])
+  if (services.length === 0 || own.includes(target) || services.some(({ role }) => role === target))
+    return target
   const servers = target.includes(':') ? await dataServers(options) : []
   if (servers.includes(target)) return target
   const { nearNames } = await import('@svc/domain/validation')
-  const near = nearNames(target, servers.length > 0 ? servers : hosts, maxSuggestedServers)
+  const near = nearNames(target, servers.length > 0 ? servers : own, maxSuggestedServers)
   const names = [...services.map((service) => service.instance), 'historical', ...near]
   throw invalidInput(
     `Invalid target [${target}]: expected one of [${[...new Set(names)].join(', ')}], or host:port of a server`,

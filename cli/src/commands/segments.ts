@@ -30,7 +30,8 @@ export function addSegments(program: Command): void {
     .addHelpText(
       'after',
       `
-The replicas column shows how many servers have loaded a segment, and whether the segment is overshadowed or unused.
+The # column shows the partition number. The replicas column shows how many servers have loaded a segment, and
+whether the segment is overshadowed or unused.
 
 Examples:
   ./svc segments --datasource flights --interval 2001-03-01/P1W

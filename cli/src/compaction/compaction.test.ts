@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ClusterClient } from '../client/index.ts'
+import { compactionClusterPath, writeCompactionCluster } from '../live-state/index.ts'
 import { plainBar } from '../terminal/index.ts'
 import {
   type AnsweredSchedule,
   type AnsweredVariant,
   candidatesTable,
-  changeClusterConfig,
-  clusterConfigPath,
   configsToSet,
   differenceLines,
   historyTable,
@@ -96,9 +95,18 @@ describe('a cluster configuration that omits fields', () => {
   } as unknown as ClusterClient
 
   test('keeps them when it is stored, if the cluster still has the same version', async () => {
-    await changeClusterConfig(client, { compactionTaskSlotRatio: 0.2 }, { 'X-Svc-Author': 'me' })
-    const body = { ...present, compactionTaskSlotRatio: 0.2 }
-    assert.deepEqual(sent, [['POST', clusterConfigPath, body, { 'X-Svc-Author': 'me', 'If-Match': '"v1"' }]])
+    const headers = { 'X-Svc-Author': 'me' }
+    await writeCompactionCluster(client, { compactionTaskSlotRatio: 0.2 }, headers)
+    await writeCompactionCluster(client, { useSupervisors: false }, headers, '"v0"')
+    assert.deepEqual(sent, [
+      [
+        'POST',
+        compactionClusterPath,
+        { ...present, compactionTaskSlotRatio: 0.2 },
+        { ...headers, 'If-Match': '"v1"' },
+      ],
+      ['POST', compactionClusterPath, { ...present, useSupervisors: false }, { ...headers, 'If-Match': '"v0"' }],
+    ])
   })
 
   const segments: unknown[] = []

@@ -7,9 +7,7 @@ import {
 import { invalidInput } from '@svc/domain/failure'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import { type ClusterClient, inputName, parseInputJson, readInputText } from '../client/index.ts'
-
-/** The path of the cluster configuration. */
-export const clusterConfigPath = '/svc/indexer/v1/compaction/config/cluster'
+import { compactionClusterPath } from '../live-state/index.ts'
 
 const isConfig = (json: unknown): json is JsonObject =>
   isJsonObject(json) && Object.hasOwn(json, 'dataSource')
@@ -61,25 +59,6 @@ export function configsToSet(json: unknown): ConfigToSet[] {
 }
 
 /**
- * Changes the fields of the cluster configuration that are given; the others keep their values. Throws conflict if a
- * cluster of svc changes the configuration at the same time.
- */
-export async function changeClusterConfig(
-  client: ClusterClient,
-  fields: object,
-  headers: Readonly<Record<string, string>>,
-): Promise<void> {
-  const { body: present, headers: answered } = await client.request('GET', clusterConfigPath)
-  const version = answered.etag === undefined ? {} : { 'If-Match': answered.etag }
-  await client.send(
-    'POST',
-    clusterConfigPath,
-    { ...(present as object), ...fields },
-    { ...headers, ...version },
-  )
-}
-
-/**
  * The preview request with the cluster configuration in full: fields that it omits are those of the cluster. The request
  * contains the configuration or, as in Druid 37, is the configuration itself.
  */
@@ -87,7 +66,7 @@ export async function withClusterConfig(client: ClusterClient, request: object):
   const { clusterConfig, ...others } = request as { readonly clusterConfig?: object }
   const isConfig = Object.keys(others).some((name) => Object.hasOwn(defaultClusterConfig, name))
   if (clusterConfig === undefined && !isConfig) return request
-  const present = (await client.send('GET', clusterConfigPath)) as object
+  const present = (await client.send('GET', compactionClusterPath)) as object
   return isConfig ? { ...present, ...others } : { ...others, clusterConfig: { ...present, ...clusterConfig } }
 }
 

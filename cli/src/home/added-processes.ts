@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { serverNameAt } from '@svc/domain/calls'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
 import type { HomeLayout } from './layout.ts'
 import { type RunningProcess, readRunFile, writeAtomically } from './run-file.ts'
@@ -57,10 +58,10 @@ export function processesOf(home: HomeLayout): RunningProcess[] {
   return [...(readRunFile(home)?.processes ?? []), ...added]
 }
 
-/** Returns the host and port of the server with an instance name such as historical-1; undefined if the home has none. */
-export function addressOfInstance(home: HomeLayout, instance: string): string | undefined {
+/** Returns the name of the server with an instance name such as historical-1; undefined if the home has none. */
+export function serverNameOf(home: HomeLayout, instance: string): string | undefined {
   const found = processesOf(home).find((one) => one.instance === instance && one.url.startsWith('http'))
-  return found && new URL(found.url).host
+  return found && serverNameAt(found.url)
 }
 
 const isAlive = ({ supervisor, member }: AddedProcess): boolean =>

@@ -126,30 +126,34 @@ describe('segments', () => {
     assert.equal(
       textOf(segmentsTable(segments)),
       [
-        'interval        version  part  size    replicas',
-        '2026-01-03/P1D  v1       0     2.0 kB  0',
-        '2026-01-02/P1D  v1       0     2.0 kB  0 overshadowed',
-        '2026-01-01/P1D  v1       0     2.0 kB  2',
+        'interval        version  #  size    replicas',
+        '2026-01-03/P1D  v1       0  2.0 kB  0',
+        '2026-01-02/P1D  v1       0  2.0 kB  0 overshadowed',
+        '2026-01-01/P1D  v1       0  2.0 kB  2',
       ].join('\n'),
     )
   })
 
-  it('have one line each in a terminal of 80 columns', () => {
-    const version = '2026-11-27T01:03:47.123Z'
-    const segment = { id: 'x', version, partition: 12, sizeBytes: 123_456, servers: ['a', 'b'] }
-    const interval = '2026-01-01T06:00:00.000Z/2026-01-01T07:00:00.000Z'
-    const table = segmentsTable(
-      (['x', 'y'] as const).flatMap((dataSource) => [
-        { ...segment, dataSource, interval, state: 'used' },
-        { ...segment, dataSource, interval, state: 'overshadowed' },
-      ]),
-    )
-    const row = `  2026-01-01T06Z/PT1H  ${version}  12    123.5 kB  2`
-    assert.deepEqual(fittedTable(table, 80).slice(1), [
-      '  interval             version                   part  size      replicas',
-      ...['x', 'y'].flatMap((name) => [name, row, `${row} overshadowed`]),
-    ])
-  })
+  for (const [interval, shown] of [
+    ['2026-01-01T06:00:00.000Z/2026-01-01T07:00:00.000Z', '2026-01-01T06/PT1H'],
+    ['2026-01-01T06:15:00.000Z/2026-01-01T06:30:00.000Z', '2026-01-01T06:15/PT15M'],
+  ] as const)
+    it(`of ${shown} have one line each in a terminal of 80 columns`, () => {
+      const version = '2026-11-27T01:03:47.123Z'
+      const segment = { id: 'x', interval, version, partition: 12, sizeBytes: 123_456, servers: ['a', 'b'] }
+      const table = segmentsTable(
+        (['x', 'y'] as const).flatMap((dataSource) => [
+          { ...segment, dataSource, state: 'used' },
+          { ...segment, dataSource, state: 'overshadowed' },
+        ]),
+      )
+      const row = `  ${shown}  ${version}  12  123.5 kB  2`
+      const header = `  ${'interval'.padEnd(shown.length)}  ${'version'.padEnd(version.length)}  #   size      replicas`
+      assert.deepEqual(fittedTable(table, 80).slice(1), [
+        header,
+        ...['x', 'y'].flatMap((name) => [name, row, `${row} overshadowed`]),
+      ])
+    })
 
   it('can be limited to an interval', async () => {
     const segments = await readSegments(testClient(answers), { dataSource: 'x', interval: '2026-01-01/P1D' })

@@ -113,7 +113,7 @@ function listedSegment(
 export function segmentsTable(segments: readonly ListedSegment[]): Table {
   const isOne = new Set(segments.map(({ dataSource }) => dataSource)).size <= 1
   return {
-    header: ['datasource', 'interval', 'version', 'part', 'size', 'replicas'],
+    header: ['datasource', 'interval', 'version', '#', 'size', 'replicas'],
     rows: segments.map(({ dataSource, interval, version, partition, sizeBytes, state, servers }) => [
       isOne ? '' : dataSource,
       intervalWithPeriod(interval),
@@ -142,10 +142,10 @@ const periods = [
   'PT1M',
 ]
 
-/** An interval with its length, for example `2026-01-31/P1D` or `2026-01-31T06Z/PT1H`; in short form if it has another length. */
+/** An interval with its length, for example `2026-01-31/P1D` or `2026-01-31T06:15/PT15M`; in short form if it has another length. */
 function intervalWithPeriod(interval: string): string {
   const { start, end } = parseInterval(interval)
   const period = periods.find((text) => addPeriod(start, parsePeriod(text)) === end)
   if (period === undefined) return shortInterval(interval)
-  return `${shortInstant(interval.split('/')[0]!).replace(/:00Z$/, 'Z')}/${period}`
+  return `${shortInstant(interval.split('/')[0]!).replace(/(:00)?Z$/, '')}/${period}`
 }

@@ -2,8 +2,9 @@ import { Failure, forbidden } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Change } from '../declared-state/index.ts'
 import { postRules } from '../rules/index.ts'
-import { compactionClusterPath, coordinatorPath, entryPath } from './paths.ts'
+import { coordinatorPath, entryPath } from './paths.ts'
 import type { VersionedValue } from './read-live-state.ts'
+import { writeCompactionCluster } from './write-compaction-cluster.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -112,15 +113,10 @@ export async function writeFields(
   changes: readonly Change[],
   version: string | undefined,
 ): Promise<void> {
-  const conditional = { ...headers, ...requiredVersion(version) }
   const fields = Object.fromEntries(changes.map(({ path, after }) => [path.at(-1)!, after]))
-  if (changes[0]!.kind === 'coordinator') {
-    await client.send('POST', coordinatorPath, fields, conditional)
-    return
-  }
-  // Here, fields that are left out would get their default.
-  const present = await client.send('GET', compactionClusterPath)
-  await client.send('POST', compactionClusterPath, { ...(present as object), ...fields }, conditional)
+  if (changes[0]!.kind === 'coordinator')
+    await client.send('POST', coordinatorPath, fields, { ...headers, ...requiredVersion(version) })
+  else await writeCompactionCluster(client, fields, headers, version)
 }
 
 // No endpoint accepts it, and all check the permission first.

@@ -15,7 +15,8 @@ export function editYaml(
   contents: JsonObject,
 ): string {
   const source = new YamlSource(text, document)
-  if (document.contents !== null) update(source, document.contents, contents)
+  if (document.contents !== null && !isSame(document.contents, contents))
+    update(source, document.contents, contents)
   const edited = source.edited()
   if (edited !== undefined && hasContents(edited, contents)) return edited
   // An unusual layout, such as a text of several lines. This keeps comments, but not the indentation.
@@ -32,9 +33,8 @@ function hasContents(text: string, contents: JsonObject): boolean {
   }
 }
 
-/** Notes the edits after which a node has this value. */
+/** Notes the edits after which a node has this value, which is another one than now. */
 function update(source: YamlSource, node: ParsedNode, value: unknown): void {
-  if (isSame(node, value)) return
   if (isMap(node) && isJsonObject(value)) updateMap(source, node, value)
   else if (isSeq(node) && Array.isArray(value)) updateList(source, node, value)
   else source.replace(node, value)
@@ -77,21 +77,22 @@ function updateValue(
 
 function updateList(source: YamlSource, list: YAMLSeq.Parsed, value: readonly unknown[]): void {
   const steps = matchItems(list.items as ParsedNode[], value)
-  const firstKept = steps.find(({ kind }) => kind === 'kept')?.index
+  const firstKept = steps.find(({ kind }) => kind === 'kept' || kind === 'changed')?.index
   if (firstKept === undefined || !source.hasOwnLines(list)) {
     source.replace(list, value)
     return
   }
   for (const step of steps) {
-    if (step.kind === 'kept') update(source, list.items[step.index] as ParsedNode, step.value)
+    if (step.kind === 'changed') update(source, list.items[step.index] as ParsedNode, step.value)
     else if (step.kind === 'removed') source.removeItem(list, step.index, firstKept)
-    else source.insertItem(list, step.index, step.value)
+    else if (step.kind === 'inserted') source.insertItem(list, step.index, step.value)
   }
 }
 
-/** What happens to the items of a list: they are kept (perhaps with another value), removed, or inserted before an item. */
+/** What happens to the items of a list: they are kept, change their value, are removed, or are inserted before an item. */
 type Step =
-  | { readonly kind: 'kept'; readonly index: number; readonly value: unknown }
+  | { readonly kind: 'kept'; readonly index: number }
+  | { readonly kind: 'changed'; readonly index: number; readonly value: unknown }
   | { readonly kind: 'removed'; readonly index: number }
   | { readonly kind: 'inserted'; readonly index: number; readonly value: unknown }
 
@@ -103,7 +104,7 @@ function matchItems(items: readonly ParsedNode[], values: readonly unknown[]): S
   let waiting: unknown[] = []
   const settle = (end: number): void => {
     const fitting = Math.min(end - next, waiting.length)
-    for (const value of waiting.slice(0, fitting)) steps.push({ kind: 'kept', index: next++, value })
+    for (const value of waiting.slice(0, fitting)) steps.push({ kind: 'changed', index: next++, value })
     for (const value of waiting.slice(fitting)) steps.push({ kind: 'inserted', index: next, value })
     for (; next < end; next++) steps.push({ kind: 'removed', index: next })
     waiting = []
@@ -115,7 +116,7 @@ function matchItems(items: readonly ParsedNode[], values: readonly unknown[]): S
       continue
     }
     settle(equal)
-    steps.push({ kind: 'kept', index: next++, value })
+    steps.push({ kind: 'kept', index: next++ })
   }
   settle(items.length)
   return steps

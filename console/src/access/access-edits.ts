@@ -1,20 +1,9 @@
+import type { AccessDirectory, GroupMapping, PermissionJson } from '../answers/index.ts'
 import type { Change, SentChange } from './change.ts'
 import { assignmentPath, roleChange } from './role-change.ts'
 
-/** A permission of a role. The name of the resource is a regular expression. */
-interface PermissionJson {
-  readonly resource: { readonly type: string; readonly name: string }
-  readonly action: 'READ' | 'WRITE'
-}
-
 /** Users, roles, and group mappings, with the path at which they are changed. */
-interface Directory {
-  readonly accountsPath: string
-  /** Roles by user. */
-  readonly users: Readonly<Record<string, readonly string[]>>
-  readonly roles: Readonly<Record<string, readonly PermissionJson[]>>
-  readonly mappings: Readonly<Record<string, MappingEdit>>
-}
+type Directory = Pick<AccessDirectory, 'accountsPath' | 'users' | 'roles' | 'mappings'>
 
 /** A permission of a role in the form: the actions on one resource. */
 export interface PermissionRow {
@@ -23,12 +12,6 @@ export interface PermissionRow {
   readonly name: string
   readonly canRead: boolean
   readonly canWrite: boolean
-}
-
-/** A group mapping in the form. */
-export interface MappingEdit {
-  readonly groupPattern: string
-  readonly roles: readonly string[]
 }
 
 /** Returns permissions as rows, one for each resource. */
@@ -102,11 +85,11 @@ export function deleteRole(directory: Directory, role: string): Change[] {
 export function saveMapping(
   directory: Directory,
   mapping: string,
-  { groupPattern, roles }: MappingEdit,
+  { groupPattern, roles }: GroupMapping,
 ): Change[] {
   const before = Object.hasOwn(directory.mappings, mapping) ? directory.mappings[mapping] : undefined
   const path = mappingPath(directory, mapping)
-  const create = (edit: MappingEdit): SentChange => ({
+  const create = (edit: GroupMapping): SentChange => ({
     method: 'POST',
     path,
     body: { name: mapping, ...edit },

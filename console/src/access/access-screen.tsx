@@ -1,6 +1,7 @@
 import { countOf } from '@svc/domain/text'
 import { useState } from 'react'
-import { type AccessDirectory, useAccessDirectory, useCaller } from '../cluster/index.ts'
+import type { AccessDirectory } from '../answers/index.ts'
+import { useAccessDirectory, useCaller } from '../cluster/index.ts'
 import { Empty, Name, Notice, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'

@@ -1,33 +1,10 @@
-import { dayMs } from '@svc/domain/time'
-
-/** A certificate, as text. Times are ISO 8601. */
-interface DescribedCertificate {
-  readonly subject: string
-  readonly issuer: string
-  readonly names: string
-  readonly validFrom: string
-  readonly validTo: string
-  readonly fingerprint: string
-}
-
-/** What the servers of the cluster present, and the authorities that the coordinator trusts. */
-interface CertificatesOfCluster {
-  /** When they were checked, in real time. */
-  readonly time: string
-  readonly servers: readonly {
-    readonly role: string
-    readonly server: string
-    readonly certificate: DescribedCertificate | null
-    readonly problem: string | null
-  }[]
-  readonly authorities: readonly DescribedCertificate[]
-}
+import { type CertificateText, certificateNoticeMs, type ServerCertificates } from '../answers/index.ts'
 
 /** A certificate with its age and what is wrong with it. */
 export interface CertificateRow {
   readonly role: string
   readonly server: string
-  readonly certificate: DescribedCertificate | null
+  readonly certificate: CertificateText | null
   readonly state: string
   readonly isProblem: boolean
   /** How long ago it was issued, and how long it is still valid, in milliseconds. */
@@ -46,11 +23,8 @@ const stateTexts: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'unknown authority',
 }
 
-// The same as in the alerts of the monitoring.
-const noticeDays = 14
-
 /** Returns all certificates: those with problems first, then those that expire first. */
-export function certificateRows({ time, servers, authorities }: CertificatesOfCluster): CertificateRow[] {
+export function certificateRows({ time, servers, authorities }: ServerCertificates): CertificateRow[] {
   const now = Date.parse(time)
   const known = [
     ...servers,
@@ -65,7 +39,7 @@ export function certificateRows({ time, servers, authorities }: CertificatesOfCl
     .map(({ role, server, certificate, problem }): CertificateRow => {
       const leftMs = certificate === null ? undefined : Date.parse(certificate.validTo) - now
       const ageMs = certificate === null ? undefined : now - Date.parse(certificate.validFrom)
-      const isSoon = leftMs !== undefined && leftMs < noticeDays * dayMs
+      const isSoon = leftMs !== undefined && leftMs < certificateNoticeMs
       return {
         role,
         server,
@@ -85,7 +59,7 @@ export function certificateRows({ time, servers, authorities }: CertificatesOfCl
 }
 
 function stateOf(
-  certificate: DescribedCertificate | null,
+  certificate: CertificateText | null,
   problem: string | null,
   leftMs: number | undefined,
   isSoon: boolean,

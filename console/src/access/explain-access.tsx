@@ -1,11 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
-import {
-  type AccessAnswer,
-  type AccessDirectory,
-  type AccessQuestion,
-  useAccessAnswer,
-} from '../cluster/index.ts'
+import type { AccessDirectory } from '../answers/index.ts'
+import { type AccessAnswer, type AccessQuestion, useAccessAnswer } from '../cluster/index.ts'
 import { requestIn } from '../session/index.ts'
 import { Name, Notice, Problem, visible } from '../ui/index.ts'
 

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react'
-import { type AccessDirectory, type PermissionJson, useInventory } from '../cluster/index.ts'
+import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
+import { useInventory } from '../cluster/index.ts'
 import { Name, visible } from '../ui/index.ts'
 import { saveRole } from './access-edits.ts'
 import type { Change } from './change.ts'

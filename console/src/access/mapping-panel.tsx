@@ -1,8 +1,8 @@
 import { isGroupPattern } from '@svc/domain/access'
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory } from '../cluster/index.ts'
+import type { AccessDirectory, GroupMapping } from '../answers/index.ts'
 import { Name } from '../ui/index.ts'
-import { deleteMapping, type MappingEdit, saveMapping } from './access-edits.ts'
+import { deleteMapping, saveMapping } from './access-edits.ts'
 import { ConfirmedButton } from './confirmed-button.tsx'
 import type { Changes } from './use-changes.ts'
 
@@ -19,7 +19,7 @@ export function MappingPanel({
   onDeleted,
 }: PanelInput & { readonly mapping: string; onDeleted(): void }) {
   const stored = directory.mappings[mapping]!
-  const [draft, setDraft] = useState<MappingEdit>()
+  const [draft, setDraft] = useState<GroupMapping>()
   const edit = draft ?? stored
   const isEdited =
     draft !== undefined &&
@@ -75,7 +75,7 @@ export function NewMappingForm({
   onCreated,
 }: PanelInput & { onCreated(mapping: string): void }) {
   const [name, setName] = useState('')
-  const [edit, setEdit] = useState<MappingEdit>({ groupPattern: '', roles: [] })
+  const [edit, setEdit] = useState<GroupMapping>({ groupPattern: '', roles: [] })
   const isTaken = Object.hasOwn(directory.mappings, name)
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -111,8 +111,8 @@ function MappingFields({
   onChange,
 }: {
   readonly directory: AccessDirectory
-  readonly edit: MappingEdit
-  onChange(edit: MappingEdit): void
+  readonly edit: GroupMapping
+  onChange(edit: GroupMapping): void
 }) {
   const { groupPattern, roles } = edit
   const isInvalid = groupPattern !== '' && !isGroupPattern(groupPattern)

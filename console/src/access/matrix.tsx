@@ -1,4 +1,4 @@
-import type { AccessDirectory } from '../cluster/index.ts'
+import type { AccessDirectory } from '../answers/index.ts'
 import { Name } from '../ui/index.ts'
 
 /** A user or a group mapping, with its roles. */

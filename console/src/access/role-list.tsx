@@ -1,5 +1,5 @@
 import { countOf } from '@svc/domain/text'
-import type { AccessDirectory } from '../cluster/index.ts'
+import type { AccessDirectory } from '../answers/index.ts'
 import { Name } from '../ui/index.ts'
 import { holdersOf, rowsOf } from './access-edits.ts'
 import type { Subject } from './subject.ts'

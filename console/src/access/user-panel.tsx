@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory } from '../cluster/index.ts'
+import type { AccessDirectory } from '../answers/index.ts'
 import { isTypedName, Name } from '../ui/index.ts'
 import type { Change } from './change.ts'
 import { GrantForm } from './grant-form.tsx'

@@ -1,29 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
+import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 const base = '/proxy/coordinator/svc-ext/basic-security'
-
-/** A permission as the API shows it. The name of the resource is a regular expression. */
-export interface PermissionJson {
-  readonly resource: { readonly type: string; readonly name: string }
-  readonly action: 'READ' | 'WRITE'
-}
-
-/** Users and roles, with the paths at which they are changed. */
-export interface AccessDirectory {
-  /** Paths of the users who can log in, and of users and roles. Undefined if the cluster stores none. */
-  readonly loginsPath: string | undefined
-  readonly accountsPath: string
-  /** Roles by user. */
-  readonly users: Readonly<Record<string, readonly string[]>>
-  readonly roles: Readonly<Record<string, readonly PermissionJson[]>>
-  readonly mappings: Readonly<
-    Record<string, { readonly groupPattern: string; readonly roles: readonly string[] }>
-  >
-  /** The users who have a password in this cluster. */
-  readonly logins: readonly string[]
-}
 
 /** The users and roles of the first authenticator and the first authorizer. */
 export const useAccessDirectory = (isAllowed: boolean) =>

@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { CompactionStatus } from '../answers/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
 import { refreshMs } from './refresh-ms.ts'
@@ -19,26 +20,6 @@ export type ClusterCompactionJson = Readonly<Record<string, unknown>> & {
   readonly compactionPolicy: { readonly type: string }
   readonly useSupervisors: boolean
   readonly engine: string
-}
-
-/** An interval in the compaction status. */
-export interface CompactionInterval {
-  readonly interval: string
-  readonly bytes: number
-  readonly segments: number
-  readonly reason?: string
-  readonly slots?: number
-}
-
-/** The compaction status of one datasource. */
-export interface CompactionStatus {
-  readonly dataSource: string
-  readonly scheduleStatus: 'RUNNING' | 'NOT_ENABLED'
-  readonly bytesAwaitingCompaction: number
-  readonly intervalCountAwaitingCompaction: number
-  readonly bytesCompacted: number
-  readonly bytesSkipped: number
-  readonly intervals?: Readonly<Record<'awaiting' | 'skipped' | 'compacted', readonly CompactionInterval[]>>
 }
 
 /** The compaction status of all datasources that the user may read, with every interval. */

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import type { ServerCertificates } from '../answers/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
 import { pollMs } from './refetching.ts'
@@ -88,30 +89,6 @@ export function useServerProblems() {
     enabled: caller?.state.read === true,
     refetchInterval: 2 * refreshMs,
   })
-}
-
-/** A certificate, as text. */
-export interface CertificateText {
-  readonly subject: string
-  readonly issuer: string
-  readonly names: string
-  readonly validFrom: string
-  readonly validTo: string
-  readonly fingerprint: string
-}
-
-/** The certificates of servers and authorities. Times are those of the machines, not of a simulated clock. */
-export interface ServerCertificates {
-  readonly time: string
-  readonly servers: readonly {
-    readonly role: string
-    readonly server: string
-    /** Null if the server is unreachable. */
-    readonly certificate: CertificateText | null
-    /** Why other servers reject it. */
-    readonly problem: string | null
-  }[]
-  readonly authorities: readonly CertificateText[]
 }
 
 /** The certificates of all servers. */

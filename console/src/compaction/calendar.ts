@@ -1,28 +1,12 @@
 import { dayMs, parseInterval } from '@svc/domain/time'
+import type { CompactionInterval, CompactionState, CompactionStatus } from '../answers/index.ts'
 
 // From days to years.
 const widths = [dayMs, 7 * dayMs, 28 * dayMs, 91 * dayMs, 364 * dayMs]
 const maxBuckets = 80
 
-export type CompactionState = 'awaiting' | 'skipped' | 'compacted'
-
 /** The intervals of a datasource by state; undefined if they are unknown. */
-export interface IntervalsByState {
-  readonly dataSource: string
-  readonly intervals?: Readonly<
-    Record<
-      CompactionState,
-      readonly {
-        readonly interval: string
-        readonly bytes: number
-        readonly segments: number
-        readonly reason?: string
-      }[]
-    >
-  >
-}
-
-type CompactionInterval = NonNullable<IntervalsByState['intervals']>[CompactionState][number]
+export type IntervalsByState = Pick<CompactionStatus, 'dataSource' | 'intervals'>
 
 /** An interval of a datasource, with its place in the queue of the datasource if it awaits compaction. */
 export interface CalendarInterval extends CompactionInterval {

@@ -2,9 +2,9 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { dayMs } from '@svc/domain/time'
 import { useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { Link, useLocation, useRoute } from 'wouter'
+import type { CompactionStatus } from '../answers/index.ts'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import {
-  type CompactionStatus,
   useCaller,
   useClusterCompaction,
   useCompactionPreview,

@@ -1,5 +1,6 @@
 import type { AnsweredBuckets, ReplicaLane } from '@svc/domain/preview'
 import { parseInterval } from '@svc/domain/time'
+import type { CompactionState } from '../answers/index.ts'
 import type { LaneCell } from './lane-cell.ts'
 
 /** One state for each bucket of the time axis, with a name. */
@@ -73,16 +74,10 @@ function bucketsOf(
   }
 }
 
-interface CompactionIntervals {
-  readonly awaiting: readonly WithInterval[]
-  readonly skipped: readonly WithInterval[]
-  readonly compacted: readonly WithInterval[]
-}
-
 /** Returns the lane of compaction; none if the datasource is not compacted. */
 export function compactionCells(
   buckets: AnsweredBuckets,
-  intervals: CompactionIntervals | null | undefined,
+  intervals: Readonly<Record<CompactionState, readonly WithInterval[]>> | null | undefined,
 ): Lane[] {
   if (!intervals) return []
   const states = new Uint8Array(buckets.count)

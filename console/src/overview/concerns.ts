@@ -1,10 +1,11 @@
 import { countOf, formatCount, formatList } from '@svc/domain/text'
+import { dayMs } from '@svc/domain/time'
+import { certificateNoticeMs, type ServerCertificates } from '../answers/index.ts'
 import type {
   DataServer,
   DutyGroup,
   MeasuredRole,
   Metrics,
-  ServerCertificates,
   ServerProblem,
   TaskStatus,
 } from '../cluster/index.ts'
@@ -16,9 +17,6 @@ export interface Concern {
   readonly href?: string
 }
 
-const dayMs = 86_400_000
-/** When a certificate is about to expire. The same as in the alerts of the monitoring. */
-const certificateNoticeDays = 14
 const maxQueueAgeSeconds = 900
 const fullShare = 0.9
 // A run may fail while a server starts.
@@ -78,7 +76,7 @@ const maxOwners = 3
 /** Returns the certificates that expire soon or have expired. Certificates that expire together share a sentence. */
 export function certificateConcerns(ends: readonly CertificateEnd[]): Concern[] {
   const ending = ends.flatMap(({ owner, use, leftMs = Infinity }) =>
-    leftMs < certificateNoticeDays * dayMs
+    leftMs < certificateNoticeMs
       ? [{ owner, use, when: leftMs < 0 ? undefined : formatSpan(leftMs) }]
       : [],
   )

@@ -83,7 +83,7 @@ export function segmentsStay(story: Story): string[] {
 
 /** Replicas by tier that the final rules require; undefined if no rule applies or the first one drops. */
 function requiredCopies(
-  rest: Rest,
+  rest: Pick<Rest, 'rules'>,
   { dataSource, day }: SeenSegment,
 ): Readonly<Record<string, number>> | undefined {
   const rules = [...(rest.rules[dataSource] ?? []), ...(rest.rules._default ?? [])] as ScheduledRule[]
@@ -91,11 +91,16 @@ function requiredCopies(
   return first === undefined || first.type === 'dropByInterval' ? undefined : first.tieredReplicants
 }
 
+/** Segments, where they are served, and what the rules require. */
+export interface FinalCopies extends Pick<Rest, 'rules' | 'served'> {
+  readonly segments: readonly SeenSegment[]
+}
+
 /**
  * Returns what does not match the rules while the cluster is idle. A run also uses it to detect that the
  * cluster is done.
  */
-export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): string[] {
+export function wrongCopies(rest: FinalCopies): string[] {
   const found: string[] = []
   const newest = new Map<string, string>()
   for (const { dataSource, day, version, state } of rest.segments) {
@@ -103,7 +108,7 @@ export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): 
     if (state === 'used' && version > (newest.get(key) ?? '')) newest.set(key, version)
   }
   for (const segment of rest.segments) {
-    const wantedCopies = segment.state === 'used' ? requiredCopies(rest as Rest, segment) : {}
+    const wantedCopies = segment.state === 'used' ? requiredCopies(rest, segment) : {}
     const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
     if (wantedCopies === undefined || (isHidden && segment.state === 'used')) {
       found.push(`Segment [${segment.id}] is used, but should not be`)

@@ -1,6 +1,6 @@
 import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/data-server'
 import { shownTaskId } from '@svc/shared/postgres'
-import { wrongCopies } from '../../faults/check/index.ts'
+import { type FinalCopies, wrongCopies } from '../../faults/check/index.ts'
 import type { Rest } from '../../faults/history.ts'
 import { readRules } from '../../faults/requests.ts'
 import { dataSources, tiers } from '../../faults/schedule.ts'
@@ -10,7 +10,8 @@ import { cacheFolder } from './layout.ts'
 import { type Observer, seenSegment } from './observer.ts'
 import { queryRows } from './workload.ts'
 
-type StateWithoutRows = Omit<Rest, 'rows' | 'accepted'>
+/** What shows whether a cluster has finished all work. */
+type WorkState = FinalCopies & Pick<Rest, 'tasks'>
 
 /** Returns the IDs of the segments that a server serves; undefined if it is not running. */
 async function servedBy(cluster: SimulatedCluster, instance: string): Promise<readonly string[] | undefined> {
@@ -26,8 +27,8 @@ async function servedBy(cluster: SimulatedCluster, instance: string): Promise<re
   return ((await promise) as ServedSegmentsAnswer).requests.map(({ id }) => id)
 }
 
-/** Returns the state of a cluster, except for what only queries show. */
-async function readState(cluster: SimulatedCluster, observer: Observer): Promise<StateWithoutRows> {
+/** Returns what shows whether a cluster has finished all work. It is read often. */
+async function readWork(cluster: SimulatedCluster): Promise<WorkState> {
   const { tables } = cluster.store
   const historicals = Object.values(tiers).flat()
   const served = await Promise.all(
@@ -37,19 +38,7 @@ async function readState(cluster: SimulatedCluster, observer: Observer): Promise
     rules: Object.fromEntries(
       [...tables.rules.rows].map(([name, { rules }]) => [name, readRules(JSON.parse(rules))]),
     ),
-    compaction: Object.fromEntries(
-      [...tables.compactionConfigs.rows].map(([name, config]) => [name, JSON.parse(config).taskPriority]),
-    ),
-    audit: [...tables.audit.rows.values()].map(({ type, key, comment, payload }) => ({
-      type,
-      key,
-      comment,
-      payload: type === 'rules' ? JSON.stringify(readRules(JSON.parse(payload))) : payload,
-    })),
-    segments: [...tables.segments.rows.values()].map((segment) => ({
-      ...seenSegment(segment),
-      file: observer.fileState(segment),
-    })),
+    segments: [...tables.segments.rows.values()].map(seenSegment),
     tasks: [...tables.tasks.rows.values()].map(({ id, state, createdAt, finishedAt }) => ({
       id: shownTaskId(id),
       state,
@@ -78,7 +67,7 @@ export function damagedCopies({ machines, store: { tables } }: SimulatedCluster)
 }
 
 /** Returns what a cluster has not finished. */
-function unfinished(state: StateWithoutRows): string[] {
+function unfinished(state: WorkState): string[] {
   const running = state.tasks.filter(({ state: one }) => one !== 'SUCCESS' && one !== 'FAILED')
   return [...running.map(({ id, state: one }) => `task [${id}] is ${one}`), ...wrongCopies(state)]
 }
@@ -88,12 +77,11 @@ const pollMs = 2000
 /** Waits until a cluster has finished all work. Returns what it was still waiting for after `maxMs`. */
 export async function waitUntilIdle(
   cluster: SimulatedCluster,
-  observer: Observer,
   maxMs: number,
 ): Promise<string[]> {
   const untilMs = cluster.scheduler.nowMs + maxMs
   for (;;) {
-    const problems = unfinished(await readState(cluster, observer))
+    const problems = unfinished(await readWork(cluster))
     if (problems.length === 0 || cluster.scheduler.nowMs >= untilMs || cluster.violations.length > 0)
       return problems
     await cluster.scheduler.runUntil(() => false, cluster.scheduler.nowMs + pollMs)
@@ -114,5 +102,23 @@ export async function readRest(cluster: SimulatedCluster, observer: Observer): P
   })
   const isOver = (): boolean => counted.every((dataSource) => rows[dataSource] !== undefined)
   await cluster.scheduler.runUntil(isOver, cluster.scheduler.nowMs + maxQueryMs)
-  return { ...(await readState(cluster, observer)), rows, accepted: {} }
+  const { tables } = cluster.store
+  return {
+    ...(await readWork(cluster)),
+    compaction: Object.fromEntries(
+      [...tables.compactionConfigs.rows].map(([name, config]) => [name, JSON.parse(config).taskPriority]),
+    ),
+    audit: [...tables.audit.rows.values()].map(({ type, key, comment, payload }) => ({
+      type,
+      key,
+      comment,
+      payload: type === 'rules' ? JSON.stringify(readRules(JSON.parse(payload))) : payload,
+    })),
+    segments: [...tables.segments.rows.values()].map((segment) => ({
+      ...seenSegment(segment),
+      file: observer.fileState(segment),
+    })),
+    rows,
+    accepted: {},
+  }
 }

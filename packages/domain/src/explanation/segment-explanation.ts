@@ -1,6 +1,6 @@
 import type { SegmentTable } from '../inventory/index.ts'
 import type { LoadRate } from '../load-time/index.ts'
-import type { LoadingServer, PlanLimits, ServerClone } from '../loading/index.ts'
+import type { LoadingServer, PlanLimits, ServerClone, UnreportedServer } from '../loading/index.ts'
 import type { RulesByName } from '../rules/index.ts'
 
 /** The failed loads of a segment on one server, until it loads the segment. */
@@ -30,7 +30,7 @@ export interface ExplainedCluster {
   /** Whether coordination is paused. */
   readonly isPaused: boolean
   /** Historicals whose segments the leader does not know yet. */
-  readonly awaited: readonly AwaitedServer[]
+  readonly awaited: readonly UnreportedServer[]
   /** Historicals that stopped reporting. */
   readonly lost: readonly LostServer[]
   /** When the next run starts: in epoch milliseconds, and in milliseconds from now. */
@@ -39,13 +39,6 @@ export interface ExplainedCluster {
   failureOf(server: number, segmentId: string): LoadFailure | undefined
   /** Returns how long a server, given by name, takes for a load; undefined if it has not been measured. */
   rateOf(server: string): LoadRate | undefined
-}
-
-/** A historical whose segments the leader does not know yet. */
-export interface AwaitedServer {
-  readonly name: string
-  /** Undefined for a process with servers in several tiers. */
-  readonly tier: string | undefined
 }
 
 /** A historical that stopped reporting. */

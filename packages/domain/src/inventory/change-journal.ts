@@ -45,12 +45,6 @@ export class ChangeJournal {
     this.first = Math.max(this.first, this.next - this.rows.length)
   }
 
-  /** Forgets everything, because the entire table has changed. */
-  clear(): void {
-    this.next += 1
-    this.first = this.next
-  }
-
   /** Whether the changes since a position are known. */
   isKnown(position: number): boolean {
     return position >= this.first && position <= this.next

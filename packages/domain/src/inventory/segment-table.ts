@@ -250,30 +250,6 @@ class WritableSegmentTable {
     this.freeIfIdle(row)
   }
 
-  /** Marks all segments as unused. */
-  removeAll(): void {
-    this.journal?.clear()
-    for (let row = 0; row < this.rowLimit; row += 1) {
-      if (this.groupOf[row]! < 0) continue
-      this.texts.set(row, this.idOf(row))
-      this.groupOf[row] = -1
-      this.markedOf[row] = 1
-      this.freeIfIdle(row)
-    }
-    for (let group = 0; group < this.groupLimit; group += 1) {
-      if (this.datasourceOf[group]! >= 0)
-        this.removeGroup(this.datasourceList[this.datasourceOf[group]!]!, group)
-    }
-    for (const datasource of this.datasourceList) {
-      datasource.usedCount = 0
-      datasource.hiddenCount = 0
-      datasource.changes += 1
-      datasource.changed = []
-      datasource.toCover = []
-    }
-    this.usedRows = 0
-  }
-
   /**
    * Sets and clears flags (see copyFlag) of a segment on a server. `row` is the row of the segment, which may be
    * unknown so far.

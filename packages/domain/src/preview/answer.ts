@@ -18,7 +18,7 @@ export type AnsweredEffects = Readonly<Record<EffectName, AnsweredEffect>> & {
 
 /** The largest loss at one time within a horizon, in an answer. */
 export interface AnsweredLaterLoss extends Tally {
-  /** When more is affected than at the time of the preview, exact to the hour. */
+  /** When more is affected than at the time of the preview, accurate to the hour. */
   readonly from: string
   /** Not given for losses of segments instead of replicas. */
   readonly copies?: number

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { serverNameAt } from '@svc/domain/calls'
 import { describeError } from '@svc/domain/failure'
 import {
   type Fault,
@@ -145,7 +146,7 @@ export function followFaults(
     applyToCall: async (baseUrl, path) => {
       const self = aim()
       if (all.length === 0 || !self || isSpared(path)) return
-      const between = faultsBetween(faultsAt(all, Date.now()), self.name, serverAt(baseUrl))
+      const between = faultsBetween(faultsAt(all, Date.now()), self.name, serverNameAt(baseUrl) ?? '')
       if (isCut([...on(self), ...between], Math.random))
         throw new Error('an injected fault cut the connection')
       await wait(waitOf(between, 'latency', Math.random))
@@ -163,9 +164,6 @@ export function followFaults(
     stop: () => loop.stop(),
   }
 }
-
-/** Returns the server at a URL, by host and port; an IPv6 address has no brackets there. */
-const serverAt = (baseUrl: string): string => new URL(baseUrl).host.replaceAll(/[[\]]/g, '')
 
 const isSpared = (path: string): boolean =>
   path === ownCallPath ||

@@ -195,11 +195,11 @@ describe('an error', () => {
 
 describe('a listener', () => {
   it('receives every notification on its channel', async () => {
-    let notifications = 0
-    await database.listen('first_channel', () => notifications++)
+    const payloads: (string | undefined)[] = []
+    await database.listen('first_channel', (payload) => payloads.push(payload))
     await database.query(sql`SELECT pg_notify('other_channel', '')`)
     await database.query(sql`SELECT pg_notify('first_channel', '')`)
-    await waitUntil('the notification', () => notifications === 1)
+    await waitUntil('the notification', () => payloads.length === 1)
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(sql`SELECT pg_notify('first_channel', '')`)
@@ -207,14 +207,18 @@ describe('a listener', () => {
       }),
     )
     await database.query(sql`SELECT pg_notify('first_channel', 'again')`)
-    await waitUntil('the second notification', () => notifications >= 2)
-    assert.equal(notifications, 2, 'a rolled-back notification is not delivered')
+    await waitUntil('the second notification', () => payloads.length >= 2)
+    assert.deepEqual(payloads, ['', 'again'], 'a rolled-back notification is not delivered')
   })
 
   it('is called once after a reconnect, and receives notifications again', async (context) => {
     const { gate, gated } = await throughGate(context)
     let notifications = 0
-    await gated.listen('lasting_channel', () => notifications++)
+    let reconnects = 0
+    await gated.listen('lasting_channel', (payload) => {
+      notifications++
+      if (payload === undefined) reconnects++
+    })
     for (let round = 0; round < 2; round++) {
       await gate.cut()
       const before = notifications
@@ -226,6 +230,7 @@ describe('a listener', () => {
       )
       await database.query(sql`SELECT pg_notify('lasting_channel', '')`)
       await waitUntil('it receives notifications again', () => notifications === before + 2)
+      assert.equal(reconnects, round + 1)
     }
   })
 

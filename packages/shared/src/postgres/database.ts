@@ -20,11 +20,17 @@ export interface Queries {
   query<Row>(statement: Sql): Promise<Row[]>
 }
 
+/** Receives the payload of a notification. */
+type OnNotice = (payload: string | undefined) => void
+
 /** The metadata store. If it is unavailable, calls throw an `unavailable` Failure. */
 export interface Database extends Queries {
   transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Calls back on every notification on a channel, and once after each reconnect, until the returned function is called. */
-  listen(channel: string, onNotice: () => void): Promise<() => Promise<void>>
+  /**
+   * Calls back with the payload of every notification on a channel, and with undefined after each reconnect, because
+   * notifications may have been missed. The returned function ends this.
+   */
+  listen(channel: string, onNotice: OnNotice): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
@@ -155,12 +161,12 @@ async function runStatement<Row>(on: pg.PoolClient, statement: Sql): Promise<Row
 }
 
 /** Opens a separate connection for notifications. Whenever it breaks, reconnects and notifies the listener. */
-async function keepListening(connection: pg.ClientConfig, channel: string, onNotice: () => void) {
+async function keepListening(connection: pg.ClientConfig, channel: string, onNotice: OnNotice) {
   let closed = false
   let client: pg.Client | undefined
   const connect = async (): Promise<void> => {
     const next = new pg.Client({ ...connection, keepAlive: true })
-    next.on('notification', onNotice)
+    next.on('notification', ({ payload }) => onNotice(payload ?? ''))
     next.on('error', () => reconnect(next))
     next.on('end', () => reconnect(next))
     client = next
@@ -173,7 +179,10 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
     broken.end().catch(() => undefined)
     setTimeout(() => {
       if (closed) return
-      connect().then(onNotice, () => client && reconnect(client))
+      connect().then(
+        () => onNotice(undefined),
+        () => client && reconnect(client),
+      )
     }, 250).unref()
   }
   const close = async (): Promise<void> => {

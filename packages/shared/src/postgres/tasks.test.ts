@@ -7,11 +7,11 @@ import {
   claimTaskWithNeeds,
   countRunningOfType,
   finishAttempt,
+  loadDataSourcesOfTasks,
   loadTask,
   loadTaskLocks,
   loadTaskPayload,
   loadTasks,
-  loadTaskVersions,
   loadUnclaimedTasks,
   loadUnclaimedTasksAfter,
   type NewTask,
@@ -22,6 +22,7 @@ import {
   saveTask,
   sql,
   type TaskWorker,
+  tasksChannel,
 } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -49,23 +50,30 @@ const claim = async (id: string, by: TaskWorker = worker) =>
   (await claimTask(database, id, by, long)) as number
 const stateOf = async (id: string) => (await loadTask(database, id))?.state
 
-describe('the versions of tasks', () => {
-  it('change for a datasource when one of its tasks is created, starts, or ends', async () => {
-    const versionOf = async (name: string) => (await loadTaskVersions(database)).get(name)
-    await saveTask(database, task('other', { dataSource: 'koalas' }))
-    const koalas = await versionOf('koalas')
-    const seen = [await versionOf('wiki')]
+describe('a listener for tasks', () => {
+  it('receives the datasource of a task that is created, starts, starts to wait, or ends', async (context) => {
+    const received: (string | undefined)[] = []
+    const stop = await database.listen(tasksChannel, (dataSource) => received.push(dataSource))
+    context.after(stop)
+    const afterStep = async (step: () => Promise<unknown>): Promise<typeof received> => {
+      received.length = 0
+      await step()
+      // Notifications arrive in order, so those of the step arrive before this one.
+      await database.query(sql`SELECT pg_notify(${tasksChannel}, 'last')`)
+      await waitUntil('the last notification', () => received.at(-1) === 'last')
+      return received.slice(0, -1)
+    }
+    const none = { lock: undefined, limit: { type: 'kill', maxRunning: 0 } }
     await saveTask(database, task('a'))
-    seen.push(await versionOf('wiki'))
-    const attempt = await claim('a')
-    seen.push(await versionOf('wiki'))
-    await renewClaim(database, 'a', attempt, long)
-    assert.equal(await versionOf('wiki'), seen.at(-1))
-    await cancelTask(database, 'a', 'enough')
-    seen.push(await versionOf('wiki'))
-    assert.equal(new Set(seen).size, 4, seen.join('\n'))
-    assert.equal(seen[0], undefined)
-    assert.equal(await versionOf('koalas'), koalas)
+    assert.deepEqual(await afterStep(() => saveTask(database, task('b', { dataSource: 'koalas' }))), ['koalas'])
+    assert.deepEqual(await afterStep(() => claimTaskWithNeeds(database, 'b', worker, long, none)), ['koalas'])
+    assert.deepEqual(await afterStep(() => claimTaskWithNeeds(database, 'b', worker, long, none)), [])
+    assert.deepEqual(await afterStep(() => claim('a')), ['wiki'])
+    assert.deepEqual(await afterStep(() => renewClaim(database, 'a', 1, long, { done: 1 })), [])
+    const end = { state: 'SUCCESS' as const, errorMessage: null }
+    assert.deepEqual(await afterStep(() => finishAttempt(database, 'a', 1, end)), ['wiki'])
+    assert.deepEqual(await afterStep(() => cancelTask(database, 'b', 'enough')), ['koalas'])
+    assert.deepEqual((await loadDataSourcesOfTasks(database)).sort(), ['koalas', 'wiki'])
   })
 })
 

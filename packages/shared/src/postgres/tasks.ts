@@ -5,6 +5,9 @@ import { type Database, type Queries, sql, type Transaction } from './database.t
 import { lockDatasource } from './segments.ts'
 import { readTime, storedTime } from './stored-time.ts'
 
+/** The notification channel for tasks that are created, start, start to wait, or end. The payload is the datasource. */
+export const tasksChannel = 'svc_tasks'
+
 /** The state of a task; SUCCESS and FAILED are final. */
 export type TaskState = 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED'
 
@@ -176,6 +179,12 @@ async function selectTasks<Task>(
 export const loadTasks = (queries: Queries, query: TaskQuery): Promise<StoredTask[]> =>
   selectTasks(queries, taskColumns, query)
 
+/** Returns the datasources of all tasks. */
+export async function loadDataSourcesOfTasks(queries: Queries): Promise<string[]> {
+  const rows = await queries.query<{ name: string }>(sql`SELECT DISTINCT datasource AS name FROM tasks`)
+  return rows.map(({ name }) => name)
+}
+
 // Tasks per page. A page must take only a few milliseconds, because other requests wait for it.
 const tasksOfPage = 500
 
@@ -196,11 +205,7 @@ export async function* pagesOfNewestTasks(
     )
   let found = await select(query)
   if (!found.every(({ dataSource }) => mayRead(dataSource))) {
-    const names =
-      query.dataSources ??
-      (await queries.query<{ name: string }>(sql`SELECT DISTINCT datasource AS name FROM tasks`)).map(
-        ({ name }) => name,
-      )
+    const names = query.dataSources ?? (await loadDataSourcesOfTasks(queries))
     found = await select({ ...query, dataSources: names.filter(mayRead) })
   }
   for (let from = 0; from < found.length; from += tasksOfPage) {
@@ -233,23 +238,6 @@ export async function countTasks(
   return await queries.query(sql`
     SELECT type, state, count(*)::int AS count FROM tasks WHERE state IN ('PENDING', 'RUNNING')
     GROUP BY type, state`)
-}
-
-/**
- * Returns a text for each datasource with unfinished or recently finished tasks. It changes when a task of the datasource is
- * created, starts, starts to wait, or ends, and once more a minute after the last end.
- */
-export async function loadTaskVersions(queries: Queries): Promise<ReadonlyMap<string, string>> {
-  const rows = await queries.query<{ readonly dataSource: string; readonly version: string }>(sql`
-    SELECT datasource AS "dataSource", string_agg(part, ' ' ORDER BY part) AS version FROM (
-      SELECT datasource, 'unfinished ' || count(*) || ' '
-        || sum(hashtextextended(id || ' ' || state || ' ' || attempt || ' ' || waiting, 0)) AS part
-      FROM tasks WHERE state IN ('PENDING', 'RUNNING') GROUP BY datasource
-      UNION ALL
-      SELECT datasource, 'finished ' || max(finished_at)
-      FROM tasks WHERE finished_at > clock_timestamp() - interval '1 minute' GROUP BY datasource
-    ) AS parts GROUP BY datasource`)
-  return new Map(rows.map(({ dataSource, version }) => [dataSource, version]))
 }
 
 const isUnclaimed = sql`(state = 'PENDING' OR (state = 'RUNNING' AND claimed_until < clock_timestamp()))`

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type ChangeJournal, type SegmentChange, segmentChanges } from '@svc/domain/inventory'
 import type { RulesByName } from '@svc/domain/rules'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { loadTaskVersions } from '@svc/shared/postgres'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import type { ClusterState, ClusterStateTracker } from '../cluster-state/index.ts'
@@ -15,6 +14,7 @@ import {
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { liveServers } from '../preview/index.ts'
+import { createTaskChanges, type TaskChanges } from './task-changes.ts'
 
 /** Number of changes to the segments of a datasource, by kind. */
 export type SegmentCounts = Readonly<Record<SegmentChange, number>>
@@ -81,8 +81,8 @@ interface Event {
 /** What the feed compares with at its next look. */
 interface Seen {
   readonly rules: RulesByName
-  /** A text for each datasource with tasks. */
-  readonly tasks: ReadonlyMap<string, string>
+  /** Datasources whose tasks changed since the last look. */
+  readonly tasks: readonly string[]
   readonly servers: string
   readonly clusterState: string
   readonly minute: number
@@ -100,6 +100,7 @@ export function createChangeFeed(
   state: FollowedState,
   clusterState: Pick<ClusterStateTracker, 'current'>,
 ): ChangeFeed {
+  const tasks = createTaskChanges(state.context.database)
   let session: Session | undefined
   let looking: Promise<Session> | undefined
   let isFollowing = false
@@ -108,7 +109,7 @@ export function createChangeFeed(
 
   /** Looks for changes. Callers at the same time share one look. */
   function look(): Promise<Session> {
-    looking ??= observe(state, clusterState, session)
+    looking ??= observe(state, clusterState, tasks, session)
       .then((next) => {
         const isChanged = next !== session || next.isChanged
         session = next
@@ -130,6 +131,9 @@ export function createChangeFeed(
     isFollowing = false
     session = undefined
     state.segments.table.stopJournal()
+    await tasks
+      .stop()
+      .catch((error) => state.context.logger.debug('Failed to stop listening for changes to tasks', { error }))
   }
 
   function use(): void {
@@ -169,13 +173,14 @@ export function createChangeFeed(
 async function observe(
   { context, leadership, segments, servers, rules }: FollowedState,
   clusterState: Pick<ClusterStateTracker, 'current'>,
+  tasks: TaskChanges,
   session: Session | undefined,
 ): Promise<Session> {
-  const [known, stored, tasks, config] = await Promise.all([
+  const [known, stored, config] = await Promise.all([
     clusterState.current(),
     rules.current(),
-    loadTaskVersions(context.database),
     loadCoordinatorConfig(context.database),
+    tasks.ready(),
   ])
   await segments.refresh()
   const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
@@ -183,7 +188,7 @@ async function observe(
   const queues = [...servers.queues().values()]
   const seen: Seen = {
     rules: stored,
-    tasks,
+    tasks: tasks.take(),
     servers: JSON.stringify([liveServers(loading), servers.changes, queues]),
     clusterState: JSON.stringify(known),
     minute: Math.floor(now / minuteMs),
@@ -225,7 +230,7 @@ class Session {
       journalPosition,
       now,
       rules: changedNames(before?.rules ?? seen.rules, seen.rules),
-      tasks: changedNames(before?.tasks ?? seen.tasks, seen.tasks),
+      tasks: before === undefined ? [] : seen.tasks,
       servers: before?.servers !== seen.servers,
       clusterState: before?.clusterState === seen.clusterState ? undefined : clusterState,
     }
@@ -297,11 +302,8 @@ class Session {
   }
 }
 
-/** Returns the names whose values are different, or no longer there. Unchanged lists of rules stay the same objects. */
-function changedNames<Value>(
-  before: ReadonlyMap<string, Value>,
-  after: ReadonlyMap<string, Value>,
-): string[] {
+/** Returns the names whose rules are different, or no longer there. Unchanged lists of rules stay the same objects. */
+function changedNames(before: RulesByName, after: RulesByName): string[] {
   if (before === after) return []
   const names = new Set([...before.keys(), ...after.keys()])
   return [...names].filter((name) => before.get(name) !== after.get(name))

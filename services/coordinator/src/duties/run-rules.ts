@@ -89,7 +89,7 @@ export function runRules(input: RunRulesInput): Duty {
       const run = planner.begin({
         now: clock.now(),
         rules,
-        servers: [...loadingServers, ...servers.unknownServers(input.reportedServers.awaited())],
+        servers: [...loadingServers, ...servers.unreportedServers(input.reportedServers.awaited())],
         limits,
       })
       const stamp: RequestStamp = {

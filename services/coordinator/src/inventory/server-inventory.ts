@@ -1,5 +1,10 @@
 import { copyFlag, SegmentTable } from '@svc/domain/inventory'
-import type { LoadingServer, ServerClone } from '@svc/domain/loading'
+import {
+  type LoadingServer,
+  placeholdersOf,
+  type ServerClone,
+  type UnreportedServer,
+} from '@svc/domain/loading'
 import type { ServerParts } from '@svc/shared/coordinator-config'
 import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
 import { PendingView, ServedIds } from './copy-views.ts'
@@ -506,28 +511,12 @@ export class ServerInventory {
     return this.describe(nowMs, leaving).filter(({ name }) => !clones.has(name))
   }
 
-  /**
-   * Returns placeholders for servers whose segments are not known yet. They make their tiers count as tiers with servers, so
-   * that replicas in other tiers are kept until these tiers have loaded them. They are full, so nothing is loaded on them.
-   */
-  unknownServers(
-    awaited: readonly { readonly name: string; readonly tier: string | undefined }[],
-  ): LoadingServer[] {
-    return awaited.flatMap(({ name, tier }) => {
-      if (tier === undefined) return []
+  /** Returns placeholders for servers whose segments are not known yet. */
+  unreportedServers(unreported: readonly UnreportedServer[]): LoadingServer[] {
+    return placeholdersOf(unreported, () => {
       const number = this.newNumber()
       this.retired.push(number)
-      return {
-        number,
-        name,
-        type: 'historical',
-        tier,
-        maxSizeBytes: 0,
-        usedSizeBytes: 0,
-        loadingSizeBytes: 0,
-        queuedLoads: 0,
-        decommissioning: false,
-      }
+      return number
     })
   }
 

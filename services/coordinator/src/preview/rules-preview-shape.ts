@@ -93,7 +93,7 @@ const doesNotFitFrom = z
   .string()
   .nullable()
   .describe(
-    'First time, up to the horizon, at which some replicas do not fit, exact to the hour; null if all replicas fit',
+    'First time, up to the horizon, at which some replicas do not fit, accurate to the hour; null if all replicas fit',
   )
 const bytesShape = z.array(z.int())
 const bucketsShape = z

@@ -168,7 +168,7 @@ function endConnection(process: SimulatedProcess, transaction: StoreTransaction)
 async function keepListening(
   process: SimulatedProcess,
   channel: string,
-  onNotice: () => void,
+  onNotice: (payload: string | undefined) => void,
 ): Promise<() => Promise<void>> {
   const { network, store } = environmentOf(process)
   let isStopped = false
@@ -182,12 +182,13 @@ async function keepListening(
     unregister()
     if (isStopped) return
     process.later(reconnectMs, () => {
-      if (!isStopped) connect().then(onNotice, reconnect)
+      if (!isStopped) connect().then(() => onNotice(undefined), reconnect)
     })
   }
   const deliver = (): void =>
     network.send(store.machine, process.machine, {
-      arrive: onNotice,
+      // No channel that a simulation uses has a payload.
+      arrive: () => onNotice(''),
       owner: process,
       broken: reconnect,
       stuck: () => undefined,
