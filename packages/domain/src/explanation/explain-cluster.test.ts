@@ -38,7 +38,14 @@ const quiet: ClusterWork = {
   reasons: [],
   shortages: [],
   scheduled: [],
+  hasUsedSegments: true,
+  nextRun: undefined,
 }
+const nextRunWith = (totals: object) => ({
+  inMs: 3000,
+  totals: { loads: 0, drops: 0, markedUnused: 0, unplaced: 0, ...totals },
+})
+const changed = ['Changed since the last duty run: servers']
 
 const cases: [name: string, given: Partial<ClusterWork>, state: string, sentences: string[]][] = [
   [
@@ -64,6 +71,39 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     },
     'working',
     ['Tier [hot] is loading 4 segments (4.0 MB), about 1 min left', 'Tier [cold] is dropping 2 segments'],
+  ],
+  [
+    'no segments',
+    { hasUsedSegments: false },
+    'settled',
+    ['The cluster has no used segments; there is nothing to load or drop'],
+  ],
+  [
+    'changes that require nothing',
+    { settled: false, reasons: changed, nextRun: nextRunWith({}) },
+    'working',
+    [
+      'Every segment has the replicas that the rules require, and nothing is being loaded or dropped',
+      ...changed,
+      'The next duty run starts in 3 s',
+    ],
+  ],
+  [
+    'changes that require loads, drops, and marks',
+    { settled: false, reasons: changed, nextRun: nextRunWith({ loads: 2, drops: 1, markedUnused: 3 }) },
+    'working',
+    [...changed, 'The next duty run, in 3 s, requests 2 loads and 1 drop and marks 3 segments as unused'],
+  ],
+  [
+    'changes that require replicas that no server can load',
+    {
+      settled: false,
+      reasons: changed,
+      nextRun: nextRunWith({ unplaced: 1 }),
+      shortages: ['Tier [hot] has no space for 1 replica'],
+    },
+    'working',
+    [...changed, 'The next duty run starts in 3 s', 'Tier [hot] has no space for 1 replica'],
   ],
   [
     'failures',

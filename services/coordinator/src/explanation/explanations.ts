@@ -22,10 +22,10 @@ import {
   type ServerFinding,
   type ServerWork,
 } from '@svc/domain/explanation'
-import { notFound } from '@svc/domain/failure'
+import { type Failure, notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
 import { describeWantedCopies, formatRule } from '@svc/domain/rules'
-import { parseSegmentId } from '@svc/domain/segment'
+import { parseSegmentId, segmentId } from '@svc/domain/segment'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
@@ -112,7 +112,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       const found = await slices.run(() => explainInterval(cluster, forecast, dataSource, interval), signal)
       return { ...found, ...unusedIn(unused, found.summary, caller) }
     },
-    ofCluster: (caller) => explainWork(state, caller),
+    ofCluster: (caller) => explainWork(state, caller, forecastOf),
     ofServer: (name, caller) => explainServer(state, name, caller),
     ofTier: async (tier, caller) => {
       const shortages = state.clusterState.lastShortages()
@@ -134,12 +134,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     caller: Caller,
   ): Promise<ExplanationAnswer> {
     const unused = await loadUnused(context.database, dataSource, id)
-    if (unused === undefined) {
-      const why = (await wasDeleted(context.database, dataSource, id))
-        ? 'a kill task deleted it'
-        : 'it never existed'
-      throw notFound(`Datasource [${dataSource}] has no segment with the ID [${id}]: ${why}`)
-    }
+    if (unused === undefined) throw await unknownSegment(context.database, dataSource, id)
     const { text, cause } = unusedTexts(unused, caller)
     return {
       segment: id,
@@ -153,22 +148,38 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
-/** Whether a segment existed: partition numbers are never reused, and the highest deleted one is kept. */
-async function wasDeleted(
+/**
+ * Returns the error for a segment that is not in the metadata store. Of the deleted segments of an interval and version, only
+ * the highest partition number is kept, and partition numbers may have gaps.
+ */
+async function unknownSegment(
   database: ServiceContext['database'],
   dataSource: string,
   id: string,
-): Promise<boolean> {
+): Promise<Failure> {
+  const failed = (why: string) =>
+    notFound(`Datasource [${dataSource}] has no segment with the ID [${id}]: ${why}`)
   const key = parseSegmentId(dataSource, id)
-  if (key === undefined) return false
-  const floors = await loadPartitionFloors(database, dataSource, key.interval)
-  return floors.some(
-    ({ interval, version, partitionNum }) =>
-      interval.start === key.interval.start &&
-      interval.end === key.interval.end &&
-      version === key.version &&
-      partitionNum >= key.partitionNum,
+  if (key === undefined)
+    return failed(
+      `expected an ID such as [${segmentId({ ...exampleKey, dataSource })}], which ends with [_1] or another partition number unless it is the first partition`,
+    )
+  const deleted = (await loadPartitionFloors(database, dataSource, key.interval)).find(
+    ({ interval, version }) =>
+      interval.start === key.interval.start && interval.end === key.interval.end && version === key.version,
+  )?.partitionNum
+  if (deleted === key.partitionNum) return failed('a kill task deleted it')
+  return failed(
+    deleted === undefined || deleted < key.partitionNum
+      ? 'there is no record that it ever existed in this cluster'
+      : `a kill task deleted it, or it never existed; partition [${deleted}] of the same interval and version was deleted`,
   )
+}
+
+const exampleKey = {
+  interval: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 0, 2) },
+  version: '2026-01-03T00:00:00.000Z',
+  partitionNum: 0,
 }
 
 // A forecast of a million segments that await the next run takes about a second.
@@ -202,17 +213,31 @@ const datasourceOf = (
   row: number,
 ): string => datasourceNames[numbers[groupOf[row]!]!]!
 
-async function explainWork(state: ExplainedState, caller: Caller): Promise<ClusterExplanation> {
-  const { context, clusterState } = state
+async function explainWork(
+  state: ExplainedState,
+  caller: Caller,
+  forecastOf: (cluster: ExplainedCluster) => Promise<RunForecast>,
+): Promise<ClusterExplanation> {
+  const { context, clusterState, segments, servers } = state
   const [config, current] = await Promise.all([
     loadCoordinatorConfig(context.database),
     clusterState.current(),
   ])
+  const isPaused = config.pauseCoordination
+  const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
+  // Only a run shows whether a change requires anything, and a minute may pass until the next one.
+  const isForecast = current.known && !current.settled && !isPaused && isQuiet
+  const cluster = isForecast ? await clusterOf(state) : undefined
   return explainCluster({
     ...current,
-    isPaused: config.pauseCoordination,
+    isPaused,
     shortages: shortageSentences(clusterState.lastShortages()),
     servers: await workOf(state, caller, serverPartsOf(config)),
+    hasUsedSegments: segments.table.usedCount > 0,
+    nextRun:
+      cluster === undefined
+        ? undefined
+        : { inMs: cluster.nextRun.inMs, totals: (await forecastOf(cluster)).totals },
   })
 }
 
