@@ -178,8 +178,9 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
 })
 const first =
   'Server [h] is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB used. Its last report arrived 2 s ago'
+const idle = 'It is neither loading nor dropping segments'
 const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
-  ['idle', facts(work('h', 'hot')), [first]],
+  ['idle', facts(work('h', 'hot')), [first, idle]],
   [
     'loading',
     facts(
@@ -201,20 +202,21 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'failing',
     facts(work('h', 'hot', { failedLoads: 1, lastError: 'disk full' })),
-    [first, 'Server [h] failed to load 1 segment (disk full) and will retry'],
+    [first, idle, 'Server [h] failed to load 1 segment (disk full) and will retry'],
   ],
   [
     'decommissioning',
     facts(work('h', 'hot', { decommissioning: true })),
     [
       first,
+      idle,
       'It is decommissioning: no segments are assigned to it, and it drops each segment once other servers have it',
     ],
   ],
   [
     'a clone',
     facts(work('h', 'hot'), { cloneOf: { source: 'h2', isAvailable: true } }),
-    [first, 'It is a clone of [h2] and loads only the segments of its source'],
+    [first, 'It is a clone of [h2] and loads only the segments of its source', idle],
   ],
   [
     'a clone without its source',
@@ -224,7 +226,7 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'full',
     facts(work('h', 'hot', { usedSizeBytes: 1e9 })),
-    [first.replace('0 B of', '1.0 GB of'), 'It is full, so no more segments are assigned to it'],
+    [first.replace('0 B of', '1.0 GB of'), idle, 'It is full, so no more segments are assigned to it'],
   ],
 ]
 for (const [name, given, sentences] of serverCases)
@@ -244,4 +246,8 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     'Tier [hot] has no space',
   ])
   assert.deepEqual(explainTierWork('warm', [], []), ['Tier [warm] has no servers'])
+  assert.deepEqual(explainTierWork('cold', [work('c1', 'cold')], []), [
+    'Tier [cold] has 1 server: 0 B of 1.0 GB used',
+    'Its servers are neither loading nor dropping segments',
+  ])
 })

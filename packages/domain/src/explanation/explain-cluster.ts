@@ -128,6 +128,9 @@ export function explainServerWork(facts: ServerFacts): string[] {
         ]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
     ...(queuedDrops > 0 ? [`It is dropping ${countOf(queuedDrops, 'segment')}`] : []),
+    ...(queuedLoads + queuedDrops === 0 && cloneOf?.isAvailable !== false
+      ? ['It is neither loading nor dropping segments']
+      : []),
     ...failureSentences([facts]),
     ...(decommissioning
       ? [
@@ -188,9 +191,11 @@ export function explainTierWork(
       : own.length > 0
         ? []
         : [`Tier [${tier}] has no servers`]
+  const queues = queueSentences(tier, members)
+  const idle = members.length > 0 && queues.length === 0
   return [
     ...summary,
-    ...queueSentences(tier, members),
+    ...(idle ? ['Its servers are neither loading nor dropping segments'] : queues),
     ...failureSentences(members),
     ...own.map(({ text }) => text),
   ]

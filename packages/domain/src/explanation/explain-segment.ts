@@ -355,7 +355,7 @@ function summaryOf(
 ): string {
   const counts = tiers
     .filter(({ required }) => required > 0)
-    .map(({ tier, required, served }) => `[${tier}] ${served} of ${required}`)
+    .map(({ tier, required, served }) => `${served} of ${required} in tier [${tier}]`)
   const served = tiers.reduce((sum, tier) => sum + servingIn(tier), 0)
   const reasons = causes.map(({ text }) => text).join('. ')
   switch (state) {
@@ -439,7 +439,7 @@ function nextEvents(
     for (const { tier, place, of, copies } of decided.waits)
       events.push({
         code: 'wait',
-        text: `Tier [${tier}]: ${countOf(copies, 'replica')} waiting for later runs, as number [${place}] of [${of}]`,
+        text: `Tier [${tier}]: ${countOf(copies, 'replica')} waiting for later runs, as number [${place}] of [${of}] in the tier`,
         place,
       })
   }
@@ -455,7 +455,7 @@ function nextEvents(
     events.push({
       code: 'ruleChange',
       at: found.next.at,
-      text: `The segment matches ${describeRule(found.next.rule)}`,
+      text: `Another rule applies from then on: ${describeRule(found.next.rule)}`,
     })
   return events
 }

@@ -359,7 +359,7 @@ describe('the explanation of an interval', () => {
       dataSource: 'wiki',
       interval: formatInterval(interval),
       segments: 2,
-      summary: '2 used segments: 1 loaded, 1 missing',
+      summary: '2 used segments: 1 loaded, 1 not available for queries',
       states: { loaded: 1, missing: 1 },
       explained: 2,
       notLoaded: [
@@ -367,7 +367,7 @@ describe('the explanation of an interval', () => {
           segment: list[2]!.id,
           state: 'missing',
           summary:
-            'The segment is not available for queries: [hot] 0 of 1. Tier [hot]: the next run assigns 1 replica',
+            'The segment is not available for queries: 0 of 1 in tier [hot]. Tier [hot]: the next run assigns 1 replica',
           causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],

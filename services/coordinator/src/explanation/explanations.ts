@@ -460,9 +460,19 @@ function* explainInterval(
   }
 }
 
+const stateTexts: Readonly<Record<SegmentExplanation['state'], string>> = {
+  loaded: 'loaded',
+  partial: 'with missing replicas',
+  missing: 'not available for queries',
+  unwanted: 'that the rules do not load',
+  overshadowed: 'overshadowed',
+}
+
 function intervalSummary(count: number, explained: number, states: Readonly<Record<string, number>>): string {
   if (count === 0) return 'No used segments'
-  const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
+  const parts = Object.entries(states).map(
+    ([state, number]) => `${number} ${stateTexts[state as SegmentExplanation['state']]}`,
+  )
   const of = explained < count ? ` (the first ${explained} were examined)` : ''
   return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`
 }
