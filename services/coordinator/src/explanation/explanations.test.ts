@@ -45,7 +45,7 @@ const explanations = createExplanations({
     }),
   },
   loadMeter: { rateOf: () => undefined },
-  loading: { untilNextRunMs: () => 3000 },
+  loading: { untilNextRunMs: () => 3000, status: () => ({ runs: 0 }) },
 })
 const callerWith = (...granted: string[]) =>
   ({

@@ -11,7 +11,6 @@ import {
   explainSegment,
   explainServerWork,
   explainTierWork,
-  forecastRun,
   idleRun,
   type LostServer,
   missingReplicas,
@@ -41,9 +40,8 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { createSlices, finishInSlices } from '@svc/shared/slices'
-import { keepFor } from '../answers/index.ts'
-import { type ClusterStateTracker, haveSameRules, shortageSentences } from '../cluster-state/index.ts'
+import { createSlices } from '@svc/shared/slices'
+import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   type LoadMeter,
@@ -53,6 +51,7 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
+import { createForecasts } from './forecasts.ts'
 
 /** The state that explanations are based on. */
 interface ExplainedState {
@@ -63,7 +62,9 @@ interface ExplainedState {
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
   readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
   /** The duty group that runs the rules. */
-  readonly loading: Pick<DutyGroup, 'untilNextRunMs'>
+  readonly loading: Pick<DutyGroup, 'untilNextRunMs'> & {
+    status(): Pick<ReturnType<DutyGroup['status']>, 'runs'>
+  }
   readonly loadMeter: Pick<LoadMeter, 'rateOf'>
 }
 
@@ -95,7 +96,7 @@ export function createExplanations(state: ExplainedState): Explanations {
   const { context, segments } = state
   const { table } = segments
   const slices = createSlices()
-  const forecastOf = createForecasts()
+  const forecastOf = createForecasts(() => state.loading.status().runs)
   return {
     ofSegment: async (dataSource, id, caller) => {
       const cluster = await clusterOf(state)
@@ -180,32 +181,6 @@ const exampleKey = {
   interval: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 0, 2) },
   version: '2026-01-03T00:00:00.000Z',
   partitionNum: 0,
-}
-
-// A forecast of a million segments that await the next run takes about a second.
-const maxForecastAgeMs = 1000
-
-/** Returns a function that forecasts the next run. Explanations in quick succession share a forecast. */
-function createForecasts(): (cluster: ExplainedCluster) => Promise<RunForecast> {
-  const forecast = keepFor(
-    maxForecastAgeMs,
-    ({ cluster }: ForecastState) => finishInSlices(forecastRun(cluster)),
-    (one, other) => one.key === other.key && haveSameRules(one.cluster.rules, other.cluster.rules),
-  )
-  return (cluster) => {
-    const { servers, table, limits, awaited } = cluster
-    const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-    return forecast({
-      cluster,
-      key: JSON.stringify([servers, changes, table.servedChanges, limits, awaited]),
-    })
-  }
-}
-
-/** What a forecast depends on. The key is created with the forecast, because the table changes later. */
-interface ForecastState {
-  readonly cluster: ExplainedCluster
-  readonly key: string
 }
 
 const datasourceOf = (
