@@ -1,4 +1,5 @@
 import { Agent } from 'node:https'
+import type { ExplanationAnswer } from '@svc/domain/explanation'
 import { unavailable } from '@svc/domain/failure'
 import { type ClusterClient, connectToCluster, errorMessageOf, sendRequest } from '../client/index.ts'
 import type { Cluster } from '../cluster/index.ts'
@@ -57,18 +58,21 @@ async function measure(cluster: Cluster, segments: number, requests: number) {
   const client = () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const credentials = `admin:${cluster.adminPassword}`
-    return async (path: string): Promise<string> => {
+    return async (path: string): Promise<unknown> => {
       const url = `https://127.0.0.1:${tlsPort}${path}`
       const answer = await sendRequest({ url, agent, credentials, trusted: cluster.trusted })
       if (answer.status !== 200) throw unavailable(`[${path}] failed: ${errorMessageOf(answer)}`)
-      return answer.text
+      return answer.body
     }
   }
   const paths = randomPaths(segments, requests)
   const loaded = await measureExplanations(paths, client)
   await requireSecondReplicas(connectToCluster(cluster.home))
   const explain = client()
-  await until('replicas wait for later runs', async () => (await explain(paths[0]!)).includes('"code":"wait"'))
+  await until('replicas wait for later runs', async () => {
+    const { next = [] } = (await explain(paths[0]!)) as ExplanationAnswer
+    return next.some(({ code }) => code === 'wait')
+  })
   return { loaded, waiting: await measureExplanations(paths, client) }
 }
 
