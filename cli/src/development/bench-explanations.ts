@@ -78,10 +78,7 @@ async function measure(cluster: Cluster, segments: number, requests: number) {
 
 type Get = (path: string) => Promise<unknown>
 
-async function measureExplanations(
-  paths: readonly string[],
-  client: () => Get,
-): Promise<ExplanationFigures> {
+async function measureExplanations(paths: readonly string[], client: () => Get): Promise<ExplanationFigures> {
   const explain = client()
   // Compiles the code, and fills the caches of the login.
   for (const path of paths.slice(0, 100)) await explain(path)
@@ -118,10 +115,7 @@ function randomPaths(segments: number, requests: number): string[] {
   return paths.map((_, position) => paths[(position * 7919) % paths.length]!)
 }
 
-async function timeEach(
-  paths: readonly string[],
-  request: Get,
-): Promise<number[]> {
+async function timeEach(paths: readonly string[], request: Get): Promise<number[]> {
   const tookMs: number[] = []
   for (const path of paths) {
     const startedAt = performance.now()

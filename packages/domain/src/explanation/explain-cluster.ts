@@ -92,8 +92,7 @@ function quietSentences({ reasons, nextRun }: ClusterWork, all: string): readonl
     ...(totals.loads > 0 ? [countOf(totals.loads, 'load')] : []),
     ...(totals.drops > 0 ? [countOf(totals.drops, 'drop')] : []),
   ]
-  const marks =
-    totals.markedUnused > 0 ? [`marks ${countOf(totals.markedUnused, 'segment')} as unused`] : []
+  const marks = totals.markedUnused > 0 ? [`marks ${countOf(totals.markedUnused, 'segment')} as unused`] : []
   const actions = [...(does.length > 0 ? [`requests ${does.join(' and ')}`] : []), ...marks]
   if (actions.length > 0) return [...reasons, `The next duty run, ${inTime}, ${actions.join(' and ')}`]
   const next = `The next duty run starts ${inTime}`

@@ -162,7 +162,9 @@ function stillToDo(table: SegmentTable, row: number, forecast: SegmentForecast):
   const { served, loading, moving } = copyFlag
   const { loads, cancelledLoads, drops, waits } = forecast
   return {
-    loads: loads.filter(({ server }) => !has(server, served) && (!has(server, loading) || has(server, moving))),
+    loads: loads.filter(
+      ({ server }) => !has(server, served) && (!has(server, loading) || has(server, moving)),
+    ),
     cancelledLoads: cancelledLoads.filter((server) => has(server, loading)),
     drops: drops.filter((server) => has(server, served) && !has(server, copyFlag.dropping)),
     waits,

@@ -207,7 +207,10 @@ class ForecastColumns implements RunForecast {
   }
 
   /** Adds segments for which rules require the same. */
-  addSegments({ wanted, tiersWithoutServers, tiersWithTooFewServers }: PreparedWanted, segments: number): void {
+  addSegments(
+    { wanted, tiersWithoutServers, tiersWithTooFewServers }: PreparedWanted,
+    segments: number,
+  ): void {
     if (wanted.action === 'drop') this.markedUnused += segments
     for (const [, copies] of [...tiersWithoutServers, ...tiersWithTooFewServers])
       this.withoutServers += copies * segments
