@@ -380,7 +380,7 @@ describe('the explanation of a segment', () => {
             list.reduce((sum, { copies }) => sum + copies, 0),
           )
       }),
-      { numRuns: 1000, seed: 21 },
+      { numRuns: 2000, seed: 21 },
     )
     assert.ok(codes.has('behindOthers') && codes.has('replicationThrottled'), [...codes].join())
   })
