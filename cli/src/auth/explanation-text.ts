@@ -29,12 +29,12 @@ export function explanationText(explanation: Explanation): string {
     )
   sections.push(
     explanation.roles.length === 0
-      ? 'The user has no roles.'
+      ? `The user has no roles${noRolesReason(explanation)}.`
       : formatTable(
           ['role', 'from'],
           explanation.roles.map(({ role, from, exists }) => [
             role,
-            `${from.join(', ')}${exists ? '' : ' (does not exist)'}`,
+            `${from.map((source) => (source === 'user' ? 'assigned to the user' : source)).join(', ')}${exists ? '' : ' (does not exist)'}`,
           ]),
         ),
   )
@@ -64,6 +64,14 @@ function stepText(step: NonNullable<Explanation['directory']>[number]): string {
   const entries = found.length === 0 ? 'no entries' : found.map((name) => `[${name}]`).join(', ')
   const groups = memberOf.length === 0 ? '' : `, member of ${memberOf.map((name) => `[${name}]`).join(', ')}`
   return `${request}: found ${entries}${groups}`
+}
+
+/** Why the groups of a user without roles give it none. */
+function noRolesReason({ groups }: Explanation): string {
+  if (groups.length === 0) return ''
+  return groups.some(({ counts }) => counts)
+    ? ': none is assigned to the user, and no group mapping matches these groups'
+    : ': none is assigned to the user, and the authorizer ignores these groups ([roleProvider.type], [roleProvider.groupFilters])'
 }
 
 const verdictText = (allowed: boolean | null): string =>

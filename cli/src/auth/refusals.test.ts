@@ -144,6 +144,18 @@ describe('a refused request', () => {
     )
   })
 
+  it('says where roles come from, or why groups give none', () => {
+    const group = 'cn=analysts'
+    const role = { role: 'readers', from: ['user', 'group mapping [analysts]'], exists: true }
+    for (const [given, expected] of [
+      [{}, /\nThe user has no roles\.\n/],
+      [{ groups: [{ group, counts: true }] }, /no roles: .*, and no group mapping matches these groups\.\n/],
+      [{ groups: [{ group, counts: false }] }, /no roles: .*, and the authorizer ignores these groups/],
+      [{ roles: [role] }, /readers +assigned to the user, group mapping \[analysts\]/],
+    ] as const)
+      assert.match(explanationText({ ...explanation, ...given }), expected)
+  })
+
   it('without credentials says so', () => {
     assert.match(refusedRequestText({ ...refused, user: '' }, undefined), /had no readable credentials/)
   })

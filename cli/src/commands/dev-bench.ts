@@ -12,6 +12,7 @@ export function addBench(dev: Command): void {
     addPreviews,
     addCompaction,
     addRewriting,
+    addCompactionTimes,
     addImport,
     addDurations,
     addExplanations,
@@ -165,6 +166,17 @@ function addDurations(bench: Command): void {
       const { benchDurations } = await import('../development/index.ts')
       const cluster = only === undefined ? undefined : parsePositiveInteger('--only', only, 3)
       printFigures(await benchDurations(cluster, printProgress), json)
+    })
+}
+
+function addCompactionTimes(bench: Command): void {
+  bench
+    .command('compaction-times')
+    .description('Compare the times that compaction previews predict with measured times of real tasks')
+    .option('--json', 'Print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const { benchCompactionTimes } = await import('../development/index.ts')
+      printFigures(await benchCompactionTimes(printProgress), json)
     })
 }
 

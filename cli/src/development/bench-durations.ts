@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { timedOut, unavailable } from '@svc/domain/failure'
 import { payloadOf, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { loadSettings } from '@svc/shared/config'
 import { copyManySegments, createDatabase } from '@svc/shared/postgres'
@@ -15,21 +13,13 @@ import {
   startCluster,
 } from '../cluster/index.ts'
 import { openHome, repositoryRoot } from '../home/index.ts'
-import { describeMachine } from './figures.ts'
-
-/** How long loading in one tier was predicted to take, and took. */
-interface DurationFigure {
-  readonly case: string
-  readonly predictedSeconds: number
-  readonly measuredSeconds: number
-  /** Deviation of the prediction from the measured time. */
-  readonly percent: number
-}
+import { describeMachine, type PredictedTime, predictedTimeOf, predictedTimeText } from './figures.ts'
+import { ingestDays, until } from './ingest-days.ts'
 
 /** Results of the benchmark of load times. */
 export interface DurationsBenchmark {
   readonly machine: string
-  readonly figures: readonly DurationFigure[]
+  readonly figures: readonly PredictedTime[]
 }
 
 /** A tier in which a rule change loads one datasource. Its first segments are loaded before, to measure its servers. */
@@ -61,8 +51,6 @@ interface Scenario {
 
 const dayMs = 86_400_000
 const mib = 1024 * 1024
-const pollMs = 200
-const loadTimeoutMs = 300_000
 const warmUpSegments = 15
 // The first day of the sample data.
 const firstDay = Date.UTC(2001, 0, 1)
@@ -192,13 +180,11 @@ export async function benchDurations(
     ...virtualScenarios.map((scenario) => () => runVirtual(scenario)),
     () => runReal(realScenario),
   ]
-  const figures: DurationFigure[] = []
+  const figures: PredictedTime[] = []
   for (const run of only === undefined ? runs : [runs[only - 1]!]) {
     for (const figure of await run()) {
       figures.push(figure)
-      onStep(
-        `${figure.case}: predicted ${figure.predictedSeconds.toFixed(1)} s, measured ${figure.measuredSeconds.toFixed(1)} s (${figure.percent.toFixed(0)}%)`,
-      )
+      onStep(predictedTimeText(figure))
     }
   }
   return { machine: describeMachine(), figures }
@@ -208,7 +194,7 @@ async function runVirtual({
   period,
   config,
   cases,
-}: (typeof virtualScenarios)[number]): Promise<DurationFigure[]> {
+}: (typeof virtualScenarios)[number]): Promise<PredictedTime[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
   try {
     const home = path.join(folder, 'home')
@@ -259,7 +245,7 @@ async function storeVirtualSegments({ home }: Cluster, cases: readonly VirtualCa
   }
 }
 
-async function runReal({ period, config, cases }: typeof realScenario): Promise<DurationFigure[]> {
+async function runReal({ period, config, cases }: typeof realScenario): Promise<PredictedTime[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
   try {
     const cluster = await startCluster({
@@ -289,32 +275,15 @@ async function runReal({ period, config, cases }: typeof realScenario): Promise<
 
 /** Ingests the sample data into one datasource for each case, as a segment per day. */
 async function ingest(client: ClusterClient, cases: readonly RealCase[]): Promise<void> {
-  for (const { tier } of cases) {
-    const { task } = (await client.send('POST', '/svc/indexer/v1/task', {
-      type: 'index_parallel',
-      spec: {
-        dataSchema: {
-          dataSource: tier,
-          timestampSpec: { column: 'time', format: 'iso' },
-          dimensionsSpec: { dimensions: ['origin', 'destination'] },
-          granularitySpec: { segmentGranularity: 'DAY', queryGranularity: 'NONE', rollup: false },
-        },
-        ioConfig: {
-          type: 'index_parallel',
-          inputSource: { type: 'local', baseDir: path.join(repositoryRoot, 'data'), filter: 'flights.csv' },
-          inputFormat: { type: 'csv', findColumnsFromHeader: true },
-          appendToExisting: false,
-        },
-        tuningConfig: { type: 'index_parallel', partitionsSpec: { type: 'dynamic' } },
-      },
-    })) as { task: string }
-    await until(`task [${task}] is complete`, async () => {
-      const path = `/svc/indexer/v1/task/${encodeURIComponent(task)}/status`
-      const { status } = (await client.send('GET', path)) as { status: { statusCode: string } }
-      if (status.statusCode === 'FAILED') throw unavailable(`Task [${task}] failed`)
-      return status.statusCode === 'SUCCESS'
+  for (const { tier } of cases)
+    await ingestDays(client, {
+      dataSource: tier,
+      folder: path.join(repositoryRoot, 'data'),
+      file: 'flights.csv',
+      timestampFormat: 'iso',
+      dimensions: ['origin', 'destination'],
+      metrics: [],
     })
-  }
 }
 
 /** Loads a part of each datasource, previews that the rest is loaded, and measures how long that takes by tier. */
@@ -323,7 +292,7 @@ async function measureCases(
   config: object,
   cases: readonly DurationCase[],
   store: () => Promise<void>,
-): Promise<DurationFigure[]> {
+): Promise<PredictedTime[]> {
   const client = connectToCluster(home)
   await client.send('POST', '/svc/coordinator/v1/config', config)
   await setRules(client, Object.fromEntries(cases.map((one) => [one.tier, rulesOf(one, warmUpSegments, 1)])))
@@ -348,13 +317,7 @@ async function measureCases(
   })
   return cases.map(({ name, tier }) => {
     const predictedMs = summary.loadTime.tiers[tier]?.durationMs ?? Number.NaN
-    const measured = measuredMs.get(tier)!
-    return {
-      case: name,
-      predictedSeconds: predictedMs / 1000,
-      measuredSeconds: measured / 1000,
-      percent: (100 * (predictedMs - measured)) / measured,
-    }
+    return predictedTimeOf(name, predictedMs, measuredMs.get(tier)!)
   })
 }
 
@@ -387,12 +350,4 @@ async function missingByTier(client: ClusterClient): Promise<Map<string, number>
       Object.values(counts).reduce((sum, count) => sum + count, 0),
     ]),
   )
-}
-
-async function until(what: string, isReached: () => Promise<boolean>): Promise<void> {
-  const startedAt = performance.now()
-  while (!(await isReached())) {
-    if (performance.now() - startedAt > loadTimeoutMs) throw timedOut(`Timed out waiting until ${what}`)
-    await delay(pollMs)
-  }
 }

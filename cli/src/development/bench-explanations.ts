@@ -1,9 +1,19 @@
 import { Agent } from 'node:https'
+import type { ExplanationAnswer } from '@svc/domain/explanation'
 import { unavailable } from '@svc/domain/failure'
-import { errorMessageOf, sendRequest } from '../client/index.ts'
+import { type ClusterClient, connectToCluster, errorMessageOf, sendRequest } from '../client/index.ts'
 import type { Cluster } from '../cluster/index.ts'
 import { type Latencies, latenciesOf, runSimulation, virtualSegments } from '../simulate/index.ts'
 import { describeMachine } from './figures.ts'
+import { until } from './ingest-days.ts'
+
+/** Explanations of random segments, one after the other. */
+interface ExplanationFigures {
+  readonly explainMs: Latencies
+  /** Another request of the leader that waits only for its turn, without explanations and during them. */
+  readonly idleProbeMs: Latencies
+  readonly probeMs: Latencies
+}
 
 /** Results of the benchmark of explanations. */
 export interface ExplanationsBenchmark {
@@ -11,11 +21,9 @@ export interface ExplanationsBenchmark {
   readonly servers: number
   readonly segments: number
   readonly requests: number
-  /** Explanations of random segments, one after the other. */
-  readonly explainMs: Latencies
-  /** Another request of the leader that waits only for its turn, without explanations and during them. */
-  readonly idleProbeMs: Latencies
-  readonly probeMs: Latencies
+  readonly loaded: ExplanationFigures
+  /** While a second replica of almost every segment waits for later runs. */
+  readonly waiting: ExplanationFigures
 }
 
 /** Options of the benchmark. */
@@ -32,7 +40,7 @@ export async function benchExplanations(
   { servers, segments, requests }: ExplanationsOptions,
   onStep: (text: string) => void,
 ): Promise<ExplanationsBenchmark> {
-  let measured: Pick<ExplanationsBenchmark, 'explainMs' | 'idleProbeMs' | 'probeMs'> | undefined
+  let measured: Pick<ExplanationsBenchmark, 'loaded' | 'waiting'> | undefined
   await runSimulation({
     ...{ servers, segments, datasources, loadBytesPerSecond: '20GiB', failureProbability: 0 },
     killLeader: false,
@@ -50,21 +58,47 @@ async function measure(cluster: Cluster, segments: number, requests: number) {
   const client = () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const credentials = `admin:${cluster.adminPassword}`
-    return async (path: string): Promise<void> => {
+    return async (path: string): Promise<unknown> => {
       const url = `https://127.0.0.1:${tlsPort}${path}`
       const answer = await sendRequest({ url, agent, credentials, trusted: cluster.trusted })
       if (answer.status !== 200) throw unavailable(`[${path}] failed: ${errorMessageOf(answer)}`)
+      return answer.body
     }
   }
   const paths = randomPaths(segments, requests)
+  const loaded = await measureExplanations(paths, client)
+  await requireSecondReplicas(connectToCluster(cluster.home))
+  const explain = client()
+  await until('replicas wait for later runs', async () => {
+    const { next = [] } = (await explain(paths[0]!)) as ExplanationAnswer
+    return next.some(({ code }) => code === 'wait')
+  })
+  return { loaded, waiting: await measureExplanations(paths, client) }
+}
+
+type Get = (path: string) => Promise<unknown>
+
+async function measureExplanations(paths: readonly string[], client: () => Get): Promise<ExplanationFigures> {
   const explain = client()
   // Compiles the code, and fills the caches of the login.
   for (const path of paths.slice(0, 100)) await explain(path)
   const idleProbe = startProbe(client())
-  const idleProbeMs = await idleProbe.stop(requests)
+  const idleProbeMs = await idleProbe.stop(paths.length)
   const probe = startProbe(client())
   const explainMs = latenciesOf(await timeEach(paths, explain))
   return { explainMs, idleProbeMs, probeMs: await probe.stop(0) }
+}
+
+/** Requires a second replica of each segment, and lets each run add only one of them. */
+async function requireSecondReplicas(client: ClusterClient): Promise<void> {
+  await client.send('POST', '/svc/coordinator/v1/config', {
+    smartSegmentLoading: false,
+    replicationThrottleLimit: 1,
+    maxSegmentsToMove: 0,
+  })
+  await client.send('POST', '/svc/coordinator/v1/rules/_default', [
+    { type: 'loadForever', tieredReplicants: { _default_tier: 2 } },
+  ])
 }
 
 /** Paths that explain segments spread over all datasources and times; the same in each run. */
@@ -81,10 +115,7 @@ function randomPaths(segments: number, requests: number): string[] {
   return paths.map((_, position) => paths[(position * 7919) % paths.length]!)
 }
 
-async function timeEach(
-  paths: readonly string[],
-  request: (path: string) => Promise<void>,
-): Promise<number[]> {
+async function timeEach(paths: readonly string[], request: Get): Promise<number[]> {
   const tookMs: number[] = []
   for (const path of paths) {
     const startedAt = performance.now()
@@ -95,7 +126,7 @@ async function timeEach(
 }
 
 /** Requests something trivial over and over: it takes longer only while other work occupies the leader. */
-function startProbe(request: (path: string) => Promise<void>) {
+function startProbe(request: Get) {
   const tookMs: number[] = []
   let isOver = false
   const probing = (async () => {

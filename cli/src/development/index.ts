@@ -1,6 +1,7 @@
 /** Development tools: checks, tests, benchmarks, and generated documents. */
 
 export * from './bench-compaction.ts'
+export * from './bench-compaction-times.ts'
 export * from './bench-coordinator.ts'
 export * from './bench-durations.ts'
 export * from './bench-explanations.ts'

@@ -215,6 +215,7 @@ describe('the explanation of compaction', () => {
   it('agrees with the plan in every recorded case, and leaves no interval without a reason', () => {
     const file = new URL('../../../../test/fixtures/vectors/compaction.jsonl', import.meta.url)
     const lines = readFileSync(file, 'utf8').trim().split('\n')
+    assert.equal(lines.length, 442)
     let explainedIntervals = 0
     for (const line of lines) {
       const recorded = JSON.parse(line) as {
@@ -226,6 +227,12 @@ describe('the explanation of compaction', () => {
           readonly numRows: number
           readonly lastCompactionState: CompactionState | null
         })[]
+        readonly candidates: readonly {
+          readonly dataSource: string
+          readonly interval: string
+          readonly eligible: boolean
+        }[]
+        readonly stats: Readonly<Record<string, { readonly compacted: { readonly bytes: number } }>>
       }
       for (const config of Object.values(recorded.configs)) {
         const { dataSource } = config as { dataSource: string }
@@ -252,7 +259,20 @@ describe('the explanation of compaction', () => {
             state.findings.skipped.length +
             state.findings.compactedIntervals.length,
         )
-        // Each code is the one that the decision recorded for the interval.
+        // What Druid 37 compacts awaits compaction here, and what it counts as compacted has that code.
+        assert.deepEqual(
+          awaiting.map(({ interval }) => formatInterval(interval)).sort(),
+          recorded.candidates
+            .filter((candidate) => candidate.dataSource === dataSource && candidate.eligible)
+            .map(({ interval }) => interval)
+            .sort(),
+        )
+        const upToDate = found.filter(({ code }) => code === 'UP_TO_DATE')
+        assert.equal(
+          upToDate.reduce((sum, { bytes }) => sum + bytes, 0),
+          recorded.stats[dataSource]?.compacted.bytes ?? 0,
+        )
+        // Each code is the one of the decision about the interval.
         const decisions = [
           ...state.findings.skipped.map((one) => [formatInterval(one.interval), one.code]),
           ...state.findings.compactedIntervals.map((one) => [formatInterval(one.interval), 'UP_TO_DATE']),
@@ -279,6 +299,6 @@ describe('the explanation of compaction', () => {
         }
       }
     }
-    assert.ok(explainedIntervals > 442)
+    assert.ok(explainedIntervals > 442, String(explainedIntervals))
   })
 })

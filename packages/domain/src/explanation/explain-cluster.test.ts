@@ -38,7 +38,14 @@ const quiet: ClusterWork = {
   reasons: [],
   shortages: [],
   scheduled: [],
+  hasUsedSegments: true,
+  nextRun: undefined,
 }
+const nextRunWith = (totals: object) => ({
+  inMs: 3000,
+  totals: { loads: 0, drops: 0, markedUnused: 0, unplaced: 0, ...totals },
+})
+const changed = ['Changed since the last duty run: servers']
 
 const cases: [name: string, given: Partial<ClusterWork>, state: string, sentences: string[]][] = [
   [
@@ -64,6 +71,39 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     },
     'working',
     ['Tier [hot] is loading 4 segments (4.0 MB), about 1 min left', 'Tier [cold] is dropping 2 segments'],
+  ],
+  [
+    'no segments',
+    { hasUsedSegments: false },
+    'settled',
+    ['The cluster has no used segments; there is nothing to load or drop'],
+  ],
+  [
+    'changes that require nothing',
+    { settled: false, reasons: changed, nextRun: nextRunWith({}) },
+    'working',
+    [
+      'Every segment has the replicas that the rules require, and nothing is being loaded or dropped',
+      ...changed,
+      'The next duty run starts in 3 s',
+    ],
+  ],
+  [
+    'changes that require loads, drops, and marks',
+    { settled: false, reasons: changed, nextRun: nextRunWith({ loads: 2, drops: 1, markedUnused: 3 }) },
+    'working',
+    [...changed, 'The next duty run, in 3 s, requests 2 loads and 1 drop and marks 3 segments as unused'],
+  ],
+  [
+    'changes that require replicas that no server can load',
+    {
+      settled: false,
+      reasons: changed,
+      nextRun: nextRunWith({ unplaced: 1 }),
+      shortages: ['Tier [hot] has no space for 1 replica'],
+    },
+    'working',
+    [...changed, 'The next duty run starts in 3 s', 'Tier [hot] has no space for 1 replica'],
   ],
   [
     'failures',
@@ -138,8 +178,9 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
 })
 const first =
   'Server [h] is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB used. Its last report arrived 2 s ago'
+const idle = 'It is neither loading nor dropping segments'
 const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
-  ['idle', facts(work('h', 'hot')), [first]],
+  ['idle', facts(work('h', 'hot')), [first, idle]],
   [
     'loading',
     facts(
@@ -161,20 +202,21 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'failing',
     facts(work('h', 'hot', { failedLoads: 1, lastError: 'disk full' })),
-    [first, 'Server [h] failed to load 1 segment (disk full) and will retry'],
+    [first, idle, 'Server [h] failed to load 1 segment (disk full) and will retry'],
   ],
   [
     'decommissioning',
     facts(work('h', 'hot', { decommissioning: true })),
     [
       first,
+      idle,
       'It is decommissioning: no segments are assigned to it, and it drops each segment once other servers have it',
     ],
   ],
   [
     'a clone',
     facts(work('h', 'hot'), { cloneOf: { source: 'h2', isAvailable: true } }),
-    [first, 'It is a clone of [h2] and loads only the segments of its source'],
+    [first, 'It is a clone of [h2] and loads only the segments of its source', idle],
   ],
   [
     'a clone without its source',
@@ -184,7 +226,7 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'full',
     facts(work('h', 'hot', { usedSizeBytes: 1e9 })),
-    [first.replace('0 B of', '1.0 GB of'), 'It is full, so no more segments are assigned to it'],
+    [first.replace('0 B of', '1.0 GB of'), idle, 'It is full, so no more segments are assigned to it'],
   ],
 ]
 for (const [name, given, sentences] of serverCases)
@@ -204,4 +246,8 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     'Tier [hot] has no space',
   ])
   assert.deepEqual(explainTierWork('warm', [], []), ['Tier [warm] has no servers'])
+  assert.deepEqual(explainTierWork('cold', [work('c1', 'cold')], []), [
+    'Tier [cold] has 1 server: 0 B of 1.0 GB used',
+    'Its servers are neither loading nor dropping segments',
+  ])
 })

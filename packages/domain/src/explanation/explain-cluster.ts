@@ -1,6 +1,7 @@
 import { type LoadRate, meanRate } from '../load-time/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { countOf, formatBytes, formatDuration } from '../text/index.ts'
+import type { RunTotals } from './forecast-run.ts'
 
 /** What one server is doing. */
 export interface ServerWork {
@@ -27,6 +28,10 @@ export interface ClusterWork {
   readonly shortages: readonly string[]
   /** What the cluster does at a later, known time, in sentences. */
   readonly scheduled: readonly string[]
+  /** Whether any segment is used. */
+  readonly hasUsedSegments: boolean
+  /** When the next duty run starts, and what it decides; undefined if nobody has forecast it. */
+  readonly nextRun: { readonly inMs: number; readonly totals: RunTotals } | undefined
 }
 
 /** What a cluster is doing and what is holding it up. */
@@ -41,6 +46,9 @@ const maxListed = 5
 /** Summarizes what a cluster is doing and what is holding it up, the most important first. */
 export function explainCluster(work: ClusterWork): ClusterExplanation {
   const { servers, isPaused, known, settled, reasons, shortages, scheduled } = work
+  const all = work.hasUsedSegments
+    ? 'Every segment has the replicas that the rules require'
+    : 'The cluster has no used segments'
   const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
     queueSentences(tier, members),
   )
@@ -56,7 +64,7 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
       ],
     }
   if (!settled) {
-    const why = loads.length > 0 ? [] : reasons
+    const why = loads.length > 0 ? [] : quietSentences(work, all)
     return { state: 'working', sentences: [...loads, ...obstacles, ...why, ...shortages] }
   }
   if (shortages.length > 0 || servers.some(({ failedLoads }) => failedLoads > 0))
@@ -71,12 +79,26 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
     }
   return {
     state: 'settled',
-    sentences: [
-      'Every segment has the replicas that the rules require; there is nothing to load or drop',
-      ...obstacles,
-      ...scheduled,
-    ],
+    sentences: [`${all}; there is nothing to load or drop`, ...obstacles, ...scheduled],
   }
+}
+
+/** What a cluster with empty queues is waiting for. `all` says that no replicas are missing. */
+function quietSentences({ reasons, nextRun }: ClusterWork, all: string): readonly string[] {
+  if (nextRun === undefined) return reasons
+  const { inMs, totals } = nextRun
+  const inTime = `in ${formatDuration(inMs)}`
+  const does = [
+    ...(totals.loads > 0 ? [countOf(totals.loads, 'load')] : []),
+    ...(totals.drops > 0 ? [countOf(totals.drops, 'drop')] : []),
+  ]
+  const marks = totals.markedUnused > 0 ? [`marks ${countOf(totals.markedUnused, 'segment')} as unused`] : []
+  const actions = [...(does.length > 0 ? [`requests ${does.join(' and ')}`] : []), ...marks]
+  if (actions.length > 0) return [...reasons, `The next duty run, ${inTime}, ${actions.join(' and ')}`]
+  const next = `The next duty run starts ${inTime}`
+  return totals.unplaced > 0
+    ? [...reasons, next]
+    : [`${all}, and nothing is being loaded or dropped`, ...reasons, next]
 }
 
 /** What the leader knows about a server beyond its work. */
@@ -105,6 +127,9 @@ export function explainServerWork(facts: ServerFacts): string[] {
         ]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
     ...(queuedDrops > 0 ? [`It is dropping ${countOf(queuedDrops, 'segment')}`] : []),
+    ...(queuedLoads + queuedDrops === 0 && cloneOf?.isAvailable !== false
+      ? ['It is neither loading nor dropping segments']
+      : []),
     ...failureSentences([facts]),
     ...(decommissioning
       ? [
@@ -165,9 +190,11 @@ export function explainTierWork(
       : own.length > 0
         ? []
         : [`Tier [${tier}] has no servers`]
+  const queues = queueSentences(tier, members)
+  const idle = members.length > 0 && queues.length === 0
   return [
     ...summary,
-    ...queueSentences(tier, members),
+    ...(idle ? ['Its servers are neither loading nor dropping segments'] : queues),
     ...failureSentences(members),
     ...own.map(({ text }) => text),
   ]

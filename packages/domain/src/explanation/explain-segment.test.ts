@@ -357,7 +357,7 @@ describe('the explanation of a segment', () => {
           )
           for (const { code, text, place } of next) {
             if (code === 'wait') {
-              const [, tier, of] = /Tier \[(.*?)\].* of \[(\d+)\]/.exec(text)!
+              const [, tier, of] = /Tier \[(.*?)\].* of \[(\d+)\] in the tier$/.exec(text)!
               waiting.set(tier!, Number(of))
             }
             if (code !== 'load' && code !== 'cancelLoad' && code !== 'drop') continue
@@ -380,7 +380,7 @@ describe('the explanation of a segment', () => {
             list.reduce((sum, { copies }) => sum + copies, 0),
           )
       }),
-      { numRuns: 1000, seed: 21 },
+      { numRuns: 2000, seed: 21 },
     )
     assert.ok(codes.has('behindOthers') && codes.has('replicationThrottled'), [...codes].join())
   })
@@ -406,12 +406,12 @@ describe('the explanation of a segment', () => {
     )
     assert.equal(
       found[2]!.summary,
-      'The segment is not available for queries: [t0] 0 of 1. Tier [t0]: 1 replica waiting for later runs; the next run uses the load queues for segments that come first',
+      'The segment is not available for queries: 0 of 1 in tier [t0]. Tier [t0]: 1 replica waiting for later runs; the next run uses the load queues for segments that come first',
     )
     assert.deepEqual(found[16]!.next, [
       {
         code: 'wait',
-        text: 'Tier [t0]: 1 replica waiting for later runs, as number [15] of [20]',
+        text: 'Tier [t0]: 1 replica waiting for later runs, as number [15] of [20] in the tier',
         place: 15,
       },
     ])
@@ -461,7 +461,7 @@ describe('the explanation of a segment', () => {
       return explain({ ...cluster, failureOf: (number) => (number === 0 ? earlier : undefined) }, row)
     }
     const text =
-      'Failed to load the segment 4 times, last at 2026-06-14T23:59:55.000Z (disk full); a run may retry it now'
+      'Failed to load the segment 4 times, last at 2026-06-14T23:59:55.000Z (disk full); the next run may retry it'
     for (const [condition, before, causes] of [
       ['free', 'Can load the segment: 1.0 kB of 1.0 kB free', ['loadFailed', 'nextRun']],
       [
@@ -566,10 +566,10 @@ describe('the explanation of a segment', () => {
       {
         code: 'ruleChange',
         at: Date.UTC(2026, 6, 7),
-        text: 'The segment matches rule [1] (dropBeforeByPeriod P2M)',
+        text: 'Another rule applies from then on: rule [1] (dropBeforeByPeriod P2M)',
       },
     ])
-    assert.equal(summary, 'The segment has all its replicas: [t0] 1 of 1')
+    assert.equal(summary, 'The segment has all its replicas: 1 of 1 in tier [t0]')
   })
 
   it('predicts the next rule for any list of rules', () => {

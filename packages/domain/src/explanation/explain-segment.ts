@@ -1,4 +1,4 @@
-import { copyFlag, overshadowingVersions } from '../inventory/index.ts'
+import { copyFlag, overshadowingVersions, type SegmentTable } from '../inventory/index.ts'
 import { meanRate, timeOf } from '../load-time/index.ts'
 import { type LoadingServer, PlacementPlanner } from '../loading/index.ts'
 import {
@@ -126,7 +126,8 @@ export class SegmentExplainer {
     const { wanted, omittedTiers } = demand
     const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
     const tiers = tierFindings(cluster, row, wanted, this.byTier)
-    const decided = cluster.isPaused || version !== undefined ? undefined : this.forecast.of(row)
+    const decided =
+      cluster.isPaused || version !== undefined ? undefined : stillToDo(table, row, this.forecast.of(row))
     const causes =
       version === undefined
         ? causesOf(cluster, matched, wanted, tiers, omittedTiers, decided)
@@ -152,6 +153,21 @@ export class SegmentExplainer {
       this.demands.set(wanted, demand)
     }
     return demand
+  }
+}
+
+/** Returns what a forecast expects, without what servers have begun or finished since. */
+function stillToDo(table: SegmentTable, row: number, forecast: SegmentForecast): SegmentForecast {
+  const has = (server: number, flag: number): boolean => (table.copies.flags(row, server) & flag) !== 0
+  const { served, loading, moving } = copyFlag
+  const { loads, cancelledLoads, drops, waits } = forecast
+  return {
+    loads: loads.filter(
+      ({ server }) => !has(server, served) && (!has(server, loading) || has(server, moving)),
+    ),
+    cancelledLoads: cancelledLoads.filter((server) => has(server, loading)),
+    drops: drops.filter((server) => has(server, served) && !has(server, copyFlag.dropping)),
+    waits,
   }
 }
 
@@ -355,7 +371,7 @@ function summaryOf(
 ): string {
   const counts = tiers
     .filter(({ required }) => required > 0)
-    .map(({ tier, required, served }) => `[${tier}] ${served} of ${required}`)
+    .map(({ tier, required, served }) => `${served} of ${required} in tier [${tier}]`)
   const served = tiers.reduce((sum, tier) => sum + servingIn(tier), 0)
   const reasons = causes.map(({ text }) => text).join('. ')
   switch (state) {
@@ -439,7 +455,7 @@ function nextEvents(
     for (const { tier, place, of, copies } of decided.waits)
       events.push({
         code: 'wait',
-        text: `Tier [${tier}]: ${countOf(copies, 'replica')} waiting for later runs, as number [${place}] of [${of}]`,
+        text: `Tier [${tier}]: ${countOf(copies, 'replica')} waiting for later runs, as number [${place}] of [${of}] in the tier`,
         place,
       })
   }
@@ -455,7 +471,7 @@ function nextEvents(
     events.push({
       code: 'ruleChange',
       at: found.next.at,
-      text: `The segment matches ${describeRule(found.next.rule)}`,
+      text: `Another rule applies from then on: ${describeRule(found.next.rule)}`,
     })
   return events
 }

@@ -46,7 +46,7 @@ function failureText({ failures, error, at, retryAt, isResting }: LoadFailure): 
   const often = failures === 1 ? 'at' : `${failures} times, last at`
   const next = isResting
     ? `the next attempt is at ${formatInstant(retryAt)} or later`
-    : 'a run may retry it now'
+    : 'the next run may retry it'
   return `Failed to load the segment ${often} ${formatInstant(at)} (${error}); ${next}`
 }
 

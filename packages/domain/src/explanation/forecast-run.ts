@@ -40,16 +40,30 @@ export interface SegmentForecast {
   readonly waits: readonly ForecastWait[]
 }
 
+/** What the next run decides about all used segments that are not overshadowed, apart from moves. */
+export interface RunTotals {
+  readonly loads: number
+  readonly drops: number
+  /** Segments that it marks as unused because drop rules apply. */
+  readonly markedUnused: number
+  /** Replicas that rules require and that it cannot assign. */
+  readonly unplaced: number
+}
+
 /** What the next run decides if nothing changes before. */
 export interface RunForecast {
   /** Returns what it decides about a used segment, given by row. */
   of(row: number): SegmentForecast
+  readonly totals: RunTotals
 }
 
 const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], waits: [] }
 
 /** The forecast of a run that decides nothing. */
-export const idleRun: RunForecast = { of: () => noForecast }
+export const idleRun: RunForecast = {
+  of: () => noForecast,
+  totals: { loads: 0, drops: 0, markedUnused: 0, unplaced: 0 },
+}
 
 // Number of segments between two pauses.
 const slice = 4096
@@ -65,7 +79,8 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
   const planner = new PlacementPlanner(table, servers, limits, (row, tier, reason, copies) =>
     forecast.addWait(row, tier, reason, copies),
   )
-  const { marks, preparedOf } = yield* segmentsToPlan(cluster, planner)
+  const { marks, preparedOf, segmentsOf } = yield* segmentsToPlan(cluster, planner)
+  for (const [prepared, segments] of segmentsOf) forecast.addSegments(prepared, segments)
   for (const server of servers) forecast.addServer(server)
   let planned = 0
   for (const row of rowsToCheck(table, marks)) {
@@ -83,13 +98,23 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
   return forecast
 }
 
-/** Returns the visible segments that a run may do something about, and what the rules of their groups require. */
+/** What a run starts from. */
+interface PlannedSegments {
+  /** For each row: 1 if the run may do something about it. */
+  readonly marks: Uint8Array
+  /** What the rules of the groups of these rows require. */
+  readonly preparedOf: ReadonlyMap<number, PreparedWanted>
+  /** Number of visible segments by what the rules require. */
+  readonly segmentsOf: ReadonlyMap<PreparedWanted, number>
+}
+
 function* segmentsToPlan(
   { table, rules, now }: ExplainedCluster,
   planner: PlacementPlanner,
-): Generator<undefined, { marks: Uint8Array; preparedOf: ReadonlyMap<number, PreparedWanted> }> {
+): Generator<undefined, PlannedSegments> {
   const marks = new Uint8Array(table.rowLimit)
   const preparedOf = new Map<number, PreparedWanted>()
+  const segmentsOf = new Map<PreparedWanted, number>()
   let seen = 0
   for (const [number, name] of table.datasourceNames.entries()) {
     if (table.usedCountOf(number) === 0) continue
@@ -98,6 +123,7 @@ function* segmentsToPlan(
       if (table.hiddenOf[group] === 1) continue
       const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
       const prepared = planner.prepare(boundaries.wantedBy(boundaries.match(interval)))
+      segmentsOf.set(prepared, (segmentsOf.get(prepared) ?? 0) + table.memberCountOf[group]!)
       table.forEachRow(group, (row) => {
         seen += 1
         if (!planner.mayChange(row, prepared)) return
@@ -109,7 +135,7 @@ function* segmentsToPlan(
       yield
     }
   }
-  return { marks, preparedOf }
+  return { marks, preparedOf, segmentsOf }
 }
 
 /** Rows in any order, in which all entries of a row are adjacent. `firstOf` has the first index of each row, or -1. */
@@ -164,6 +190,8 @@ class ForecastColumns implements RunForecast {
   private readonly waits
   private readonly queued = new Map<number, ServerQueue>()
   private readonly waiting = new Map<string, number>()
+  private markedUnused = 0
+  private withoutServers = 0
 
   constructor(rowLimit: number) {
     this.cancelledLoads = noCopies(rowLimit)
@@ -176,6 +204,16 @@ class ForecastColumns implements RunForecast {
       copies: [] as number[],
       places: [] as number[],
     }
+  }
+
+  /** Adds segments for which rules require the same. */
+  addSegments(
+    { wanted, tiersWithoutServers, tiersWithTooFewServers }: PreparedWanted,
+    segments: number,
+  ): void {
+    if (wanted.action === 'drop') this.markedUnused += segments
+    for (const [, copies] of [...tiersWithoutServers, ...tiersWithTooFewServers])
+      this.withoutServers += copies * segments
   }
 
   addServer({ number, tier, queuedLoads }: LoadingServer): void {
@@ -202,6 +240,16 @@ class ForecastColumns implements RunForecast {
     this.waits.reasons.push(reason)
     this.waits.copies.push(copies)
     this.waits.places.push(before + 1)
+  }
+
+  get totals(): RunTotals {
+    const waiting = this.waits.copies.reduce((sum, copies) => sum + copies, 0)
+    return {
+      loads: this.loads.rows.length,
+      drops: this.drops.rows.length,
+      markedUnused: this.markedUnused,
+      unplaced: waiting + this.withoutServers,
+    }
   }
 
   of(row: number): SegmentForecast {

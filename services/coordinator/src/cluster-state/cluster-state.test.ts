@@ -91,7 +91,7 @@ const run = async (result: Partial<RunResult> = {}) => {
   tracker.beginRun({ rules: current, config })({ ...quiet, ...result })
 }
 const reasons = async () => (await tracker.current()).reasons
-const changed = ['Rules, segments, servers, or the configuration changed since the last duty run']
+const changed = (...what: string[]) => [`Changed since the last duty run: ${what.join(', ')}`]
 
 describe('a cluster is known', () => {
   it('once every expected server has reported, even if it has not announced itself', async () => {
@@ -186,7 +186,7 @@ describe('a cluster is settled', () => {
     servers.note('a', new Map([[segment(1).id, load]]))
     assert.deepEqual(await reasons(), ['Load queues contain 1 load and 0 drops'])
     report({ segments: null, changes: [{ id: segment(1).id, change: 'loaded' }] })
-    assert.deepEqual(await reasons(), changed)
+    assert.deepEqual(await reasons(), changed('served segments'))
     await run()
     assert.deepEqual(await reasons(), [])
   })
@@ -207,7 +207,10 @@ describe('a cluster is settled', () => {
   it('not while coordination is paused', async () => {
     await run()
     await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, today)
-    assert.deepEqual(await reasons(), ['Coordination is paused: [pauseCoordination] is [true]', ...changed])
+    assert.deepEqual(await reasons(), [
+      'Coordination is paused: [pauseCoordination] is [true]',
+      ...changed('dynamic configuration'),
+    ])
   })
 
   const changes: [name: string, change: () => unknown][] = [
@@ -222,7 +225,7 @@ describe('a cluster is settled', () => {
     ['servers', () => report({ name: 'b', process: 'b' })],
     ['served segments', () => report({ segments: [segment(1).id] })],
     [
-      'the configuration',
+      'dynamic configuration',
       () => saveConfig(database, coordinatorConfigName, '{"maxSegmentsToMove":1}', 0, audit, today),
     ],
   ]
@@ -231,7 +234,7 @@ describe('a cluster is settled', () => {
       await run()
       assert.deepEqual(await reasons(), [])
       await change()
-      assert.deepEqual(await reasons(), changed)
+      assert.deepEqual(await reasons(), changed(name))
       await run()
       assert.deepEqual(await reasons(), [])
     })

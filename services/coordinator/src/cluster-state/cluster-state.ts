@@ -49,8 +49,13 @@ export interface ClusterStateTracker {
 
 interface CompleteRun extends RunResult {
   readonly inputs: RunInputs
-  readonly fingerprint: string
+  readonly fingerprints: Fingerprints
 }
+
+/** What a run depends on in addition to the rules and the time, each as a text that differs whenever a run might decide differently. */
+type Fingerprints = Readonly<
+  Record<'segments' | 'served segments' | 'servers' | 'dynamic configuration', string>
+>
 
 // Maximum number of servers to name in a reason.
 const maxNamed = 10
@@ -78,9 +83,9 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
     lastShortages: () => lastRun?.shortages ?? [],
     beginRun: (inputs) => {
       const startedIn = restarts
-      const fingerprint = fingerprintOf(cluster, inputs.config)
+      const fingerprints = fingerprintsOf(cluster, inputs.config)
       return (result) => {
-        if (startedIn === restarts) lastRun = { ...result, inputs, fingerprint }
+        if (startedIn === restarts) lastRun = { ...result, inputs, fingerprints }
       }
     },
     current: async () => {
@@ -109,13 +114,34 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
   }
 }
 
-/** Returns a text that changes whenever a later run might decide differently, except because time passes. */
-function fingerprintOf({ segments: { table }, servers }: TrackedCluster, config: CoordinatorConfig): string {
+function fingerprintsOf(
+  { segments: { table }, servers }: TrackedCluster,
+  config: CoordinatorConfig,
+): Fingerprints {
   const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
   const known = servers
     .loadingServers(performance.now(), serverPartsOf(config))
     .map(({ name, tier, maxSizeBytes, decommissioning }) => [name, tier, maxSizeBytes, decommissioning])
-  return JSON.stringify([changes.reduce((sum, one) => sum + one, 0), servers.changes, known, config])
+  return {
+    segments: String(changes.reduce((sum, one) => sum + one, 0)),
+    'served segments': String(servers.changes),
+    servers: JSON.stringify(known),
+    'dynamic configuration': JSON.stringify(config),
+  }
+}
+
+/** Returns what has changed since a run. */
+function changedSince(
+  { inputs, fingerprints }: CompleteRun,
+  cluster: TrackedCluster,
+  { config, rules }: RunInputs,
+): string[] {
+  const current = fingerprintsOf(cluster, config)
+  const names = Object.keys(current) as (keyof Fingerprints)[]
+  return [
+    ...(haveSameRules(inputs.rules, rules) ? [] : ['rules']),
+    ...names.filter((name) => current[name] !== fingerprints[name]),
+  ]
 }
 
 function unknownReasons({
@@ -142,7 +168,7 @@ function unknownReasons({
 
 function unsettledReasons(
   cluster: TrackedCluster,
-  { config, rules }: RunInputs,
+  inputs: RunInputs,
   lastRun: CompleteRun | undefined,
 ): string[] {
   const { servers } = cluster
@@ -152,13 +178,13 @@ function unsettledReasons(
   const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
   if (loads + drops > 0)
     reasons.push(`Load queues contain ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
-  if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
+  if (inputs.config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
   if (lastRun === undefined) return [...reasons, 'This leader has not completed a duty run yet']
-  const { inputs, fingerprint, done, waitingOvershadowed } = lastRun
-  const changes = changesIn(done)
-  if (changes.length > 0) reasons.push(`The last duty run requested changes: ${changes.join(', ')}`)
-  else if (!haveSameRules(inputs.rules, rules) || fingerprint !== fingerprintOf(cluster, config))
-    reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
+  const { done, waitingOvershadowed } = lastRun
+  const requested = changesIn(done)
+  const changed = changedSince(lastRun, cluster, inputs)
+  if (requested.length > 0) reasons.push(`The last duty run requested changes: ${requested.join(', ')}`)
+  else if (changed.length > 0) reasons.push(`Changed since the last duty run: ${changed.join(', ')}`)
   // Waiting may take minutes, in which nothing else changes.
   if (waitingOvershadowed !== undefined && waitingOvershadowed.untilMs <= Date.now())
     reasons.push(overshadowedText(waitingOvershadowed))

@@ -45,7 +45,7 @@ const explanations = createExplanations({
     }),
   },
   loadMeter: { rateOf: () => undefined },
-  loading: { untilNextRunMs: () => 3000 },
+  loading: { untilNextRunMs: () => 3000, status: () => ({ runs: 0 }) },
 })
 const callerWith = (...granted: string[]) =>
   ({
@@ -128,7 +128,10 @@ describe('the explanation of a segment', () => {
     assert.match(text, /"code":"retry"/)
     assert.deepEqual(await explanations.ofCluster(operator), {
       state: 'working',
-      sentences: ['Server [h2] failed to load 1 segment (secret path: disk full) and will retry'],
+      sentences: [
+        'Server [h2] failed to load 1 segment (secret path: disk full) and will retry',
+        'The next duty run starts in 3 s',
+      ],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
     assert.match(
@@ -156,6 +159,36 @@ describe('the explanation of a segment', () => {
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)
+  })
+
+  it('says what the next run of an idle cluster decides', async () => {
+    const next = 'The next duty run starts in 3 s'
+    const sentencesOf = async () => (await explanations.ofCluster(operator)).sentences
+    await segments.refresh()
+    report('h1', [])
+    assert.deepEqual(await sentencesOf(), [
+      'The cluster has no used segments, and nothing is being loaded or dropped',
+      next,
+    ])
+    const one = segment(1)
+    await storeSegments(database, [one])
+    await segments.refresh()
+    await setRules({ hot: 1 })
+    assert.deepEqual(await sentencesOf(), ['The next duty run, in 3 s, requests 1 load'])
+    report('h1', [one])
+    assert.deepEqual(await sentencesOf(), [
+      'Every segment has the replicas that the rules require, and nothing is being loaded or dropped',
+      next,
+    ])
+    await setRules({ hot: 2 })
+    assert.deepEqual(await sentencesOf(), [next])
+    await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
+    rules.invalidate()
+    assert.deepEqual(await sentencesOf(), [
+      'The next duty run, in 3 s, requests 1 drop and marks 1 segment as unused',
+    ])
+    servers.note('h1', new Map([[one.id, { action: 'drop', sizeBytes: 10, sentAtMs: 0 }]]))
+    assert.deepEqual(await sentencesOf(), ['Tier [hot] is dropping 1 segment'])
   })
 
   it('does not show failures of loads that no rule requires any more', async () => {
@@ -287,18 +320,29 @@ describe('the explanation of a segment', () => {
     ] as const)
       await assert.rejects(explanations.ofSegment(dataSource, id, operator), {
         code: 'notFound',
-        message: `Datasource [${dataSource}] has no segment with the ID [${id}]: it never existed`,
+        message: `Datasource [${dataSource}] has no segment with the ID [${id}]: expected an ID such as [${dataSource}_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_2026-01-03T00:00:00.000Z], which ends with [_1] or another partition number unless it is the first partition`,
       })
   })
 
-  it('says whether a segment was deleted or never existed', async () => {
-    const deleted = segment(5)
-    const id = deleted.id
-    await storeSegments(database, [deleted])
-    await database.query(sql`DELETE FROM segments WHERE id = ${id}`)
-    await assert.rejects(explanations.ofSegment('wiki', id, operator), /: a kill task deleted it$/)
-    for (const never of [`${id}_1`, id.replace('_v1', '_v2'), segment(77).id])
-      await assert.rejects(explanations.ofSegment('wiki', never, operator), /: it never existed$/)
+  it('says whether a segment was deleted as far as that is known', async () => {
+    const first = segment(5)
+    // A task allocated the partition numbers in between, but did not publish them.
+    const last = { ...first, partitionNum: 3, id: `${first.id}_3` }
+    await storeSegments(database, [first, last])
+    for (const { id } of [first, last]) await database.query(sql`DELETE FROM segments WHERE id = ${id}`)
+    const cases: [id: string, expected: RegExp][] = [
+      [last.id, /: a kill task deleted it$/],
+      ...[first.id, `${first.id}_1`].map((id): [string, RegExp] => [
+        id,
+        /: a kill task deleted it, or it never existed; partition \[3\] of the same interval and version was deleted$/,
+      ]),
+      ...[`${first.id}_4`, first.id.replace('_v1', '_v2'), segment(77).id].map((id): [string, RegExp] => [
+        id,
+        /: there is no record that it ever existed in this cluster$/,
+      ]),
+    ]
+    for (const [id, expected] of cases)
+      await assert.rejects(explanations.ofSegment('wiki', id, operator), expected)
   })
 })
 
@@ -315,7 +359,7 @@ describe('the explanation of an interval', () => {
       dataSource: 'wiki',
       interval: formatInterval(interval),
       segments: 2,
-      summary: '2 used segments: 1 loaded, 1 missing',
+      summary: '2 used segments: 1 loaded, 1 not available for queries',
       states: { loaded: 1, missing: 1 },
       explained: 2,
       notLoaded: [
@@ -323,7 +367,7 @@ describe('the explanation of an interval', () => {
           segment: list[2]!.id,
           state: 'missing',
           summary:
-            'The segment is not available for queries: [hot] 0 of 1. Tier [hot]: the next run assigns 1 replica',
+            'The segment is not available for queries: 0 of 1 in tier [hot]. Tier [hot]: the next run assigns 1 replica',
           causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],

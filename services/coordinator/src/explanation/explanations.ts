@@ -11,7 +11,6 @@ import {
   explainSegment,
   explainServerWork,
   explainTierWork,
-  forecastRun,
   idleRun,
   type LostServer,
   missingReplicas,
@@ -22,10 +21,10 @@ import {
   type ServerFinding,
   type ServerWork,
 } from '@svc/domain/explanation'
-import { notFound } from '@svc/domain/failure'
+import { type Failure, notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
 import { describeWantedCopies, formatRule } from '@svc/domain/rules'
-import { parseSegmentId } from '@svc/domain/segment'
+import { parseSegmentId, segmentId } from '@svc/domain/segment'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
@@ -41,9 +40,8 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { createSlices, finishInSlices } from '@svc/shared/slices'
-import { keepFor } from '../answers/index.ts'
-import { type ClusterStateTracker, haveSameRules, shortageSentences } from '../cluster-state/index.ts'
+import { createSlices } from '@svc/shared/slices'
+import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   type LoadMeter,
@@ -53,6 +51,7 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
+import { createForecasts } from './forecasts.ts'
 
 /** The state that explanations are based on. */
 interface ExplainedState {
@@ -63,7 +62,9 @@ interface ExplainedState {
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
   readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
   /** The duty group that runs the rules. */
-  readonly loading: Pick<DutyGroup, 'untilNextRunMs'>
+  readonly loading: Pick<DutyGroup, 'untilNextRunMs'> & {
+    status(): Pick<ReturnType<DutyGroup['status']>, 'runs'>
+  }
   readonly loadMeter: Pick<LoadMeter, 'rateOf'>
 }
 
@@ -95,7 +96,7 @@ export function createExplanations(state: ExplainedState): Explanations {
   const { context, segments } = state
   const { table } = segments
   const slices = createSlices()
-  const forecastOf = createForecasts()
+  const forecastOf = createForecasts(() => state.loading.status().runs)
   return {
     ofSegment: async (dataSource, id, caller) => {
       const cluster = await clusterOf(state)
@@ -112,7 +113,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       const found = await slices.run(() => explainInterval(cluster, forecast, dataSource, interval), signal)
       return { ...found, ...unusedIn(unused, found.summary, caller) }
     },
-    ofCluster: (caller) => explainWork(state, caller),
+    ofCluster: (caller) => explainWork(state, caller, forecastOf),
     ofServer: (name, caller) => explainServer(state, name, caller),
     ofTier: async (tier, caller) => {
       const shortages = state.clusterState.lastShortages()
@@ -134,12 +135,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     caller: Caller,
   ): Promise<ExplanationAnswer> {
     const unused = await loadUnused(context.database, dataSource, id)
-    if (unused === undefined) {
-      const why = (await wasDeleted(context.database, dataSource, id))
-        ? 'a kill task deleted it'
-        : 'it never existed'
-      throw notFound(`Datasource [${dataSource}] has no segment with the ID [${id}]: ${why}`)
-    }
+    if (unused === undefined) throw await unknownSegment(context.database, dataSource, id)
     const { text, cause } = unusedTexts(unused, caller)
     return {
       segment: id,
@@ -153,48 +149,38 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
-/** Whether a segment existed: partition numbers are never reused, and the highest deleted one is kept. */
-async function wasDeleted(
+/**
+ * Returns the error for a segment that is not in the metadata store. Of the deleted segments of an interval and version, only
+ * the highest partition number is kept, and partition numbers may have gaps.
+ */
+async function unknownSegment(
   database: ServiceContext['database'],
   dataSource: string,
   id: string,
-): Promise<boolean> {
+): Promise<Failure> {
+  const failed = (why: string) =>
+    notFound(`Datasource [${dataSource}] has no segment with the ID [${id}]: ${why}`)
   const key = parseSegmentId(dataSource, id)
-  if (key === undefined) return false
-  const floors = await loadPartitionFloors(database, dataSource, key.interval)
-  return floors.some(
-    ({ interval, version, partitionNum }) =>
-      interval.start === key.interval.start &&
-      interval.end === key.interval.end &&
-      version === key.version &&
-      partitionNum >= key.partitionNum,
+  if (key === undefined)
+    return failed(
+      `expected an ID such as [${segmentId({ ...exampleKey, dataSource })}], which ends with [_1] or another partition number unless it is the first partition`,
+    )
+  const deleted = (await loadPartitionFloors(database, dataSource, key.interval)).find(
+    ({ interval, version }) =>
+      interval.start === key.interval.start && interval.end === key.interval.end && version === key.version,
+  )?.partitionNum
+  if (deleted === key.partitionNum) return failed('a kill task deleted it')
+  return failed(
+    deleted === undefined || deleted < key.partitionNum
+      ? 'there is no record that it ever existed in this cluster'
+      : `a kill task deleted it, or it never existed; partition [${deleted}] of the same interval and version was deleted`,
   )
 }
 
-// A forecast of a million segments that await the next run takes about a second.
-const maxForecastAgeMs = 1000
-
-/** Returns a function that forecasts the next run. Explanations in quick succession share a forecast. */
-function createForecasts(): (cluster: ExplainedCluster) => Promise<RunForecast> {
-  const forecast = keepFor(
-    maxForecastAgeMs,
-    ({ cluster }: ForecastState) => finishInSlices(forecastRun(cluster)),
-    (one, other) => one.key === other.key && haveSameRules(one.cluster.rules, other.cluster.rules),
-  )
-  return (cluster) => {
-    const { servers, table, limits, awaited } = cluster
-    const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-    return forecast({
-      cluster,
-      key: JSON.stringify([servers, changes, table.servedChanges, limits, awaited]),
-    })
-  }
-}
-
-/** What a forecast depends on. The key is created with the forecast, because the table changes later. */
-interface ForecastState {
-  readonly cluster: ExplainedCluster
-  readonly key: string
+const exampleKey = {
+  interval: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 0, 2) },
+  version: '2026-01-03T00:00:00.000Z',
+  partitionNum: 0,
 }
 
 const datasourceOf = (
@@ -202,17 +188,31 @@ const datasourceOf = (
   row: number,
 ): string => datasourceNames[numbers[groupOf[row]!]!]!
 
-async function explainWork(state: ExplainedState, caller: Caller): Promise<ClusterExplanation> {
-  const { context, clusterState } = state
+async function explainWork(
+  state: ExplainedState,
+  caller: Caller,
+  forecastOf: (cluster: ExplainedCluster) => Promise<RunForecast>,
+): Promise<ClusterExplanation> {
+  const { context, clusterState, segments, servers } = state
   const [config, current] = await Promise.all([
     loadCoordinatorConfig(context.database),
     clusterState.current(),
   ])
+  const isPaused = config.pauseCoordination
+  const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
+  // Only a run shows whether a change requires anything, and a minute may pass until the next one.
+  const isForecast = current.known && !current.settled && !isPaused && isQuiet
+  const cluster = isForecast ? await clusterOf(state) : undefined
   return explainCluster({
     ...current,
-    isPaused: config.pauseCoordination,
+    isPaused,
     shortages: shortageSentences(clusterState.lastShortages()),
     servers: await workOf(state, caller, serverPartsOf(config)),
+    hasUsedSegments: segments.table.usedCount > 0,
+    nextRun:
+      cluster === undefined
+        ? undefined
+        : { inMs: cluster.nextRun.inMs, totals: (await forecastOf(cluster)).totals },
   })
 }
 
@@ -435,9 +435,19 @@ function* explainInterval(
   }
 }
 
+const stateTexts: Readonly<Record<SegmentExplanation['state'], string>> = {
+  loaded: 'loaded',
+  partial: 'with missing replicas',
+  missing: 'not available for queries',
+  unwanted: 'that the rules do not load',
+  overshadowed: 'overshadowed',
+}
+
 function intervalSummary(count: number, explained: number, states: Readonly<Record<string, number>>): string {
   if (count === 0) return 'No used segments'
-  const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
+  const parts = Object.entries(states).map(
+    ([state, number]) => `${number} ${stateTexts[state as SegmentExplanation['state']]}`,
+  )
   const of = explained < count ? ` (the first ${explained} were examined)` : ''
   return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`
 }

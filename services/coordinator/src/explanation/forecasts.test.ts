@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ExplainedCluster } from '@svc/domain/explanation'
+import { parseRules } from '@svc/domain/rules'
+import { segmentId } from '@svc/domain/segment'
+import { loadingServers, simulatedServer, tableOf } from '@svc/domain/testing'
+import { createForecasts } from './forecasts.ts'
+
+const key = { dataSource: 'wiki', interval: { start: 0, end: 1 }, version: 'v1', partitionNum: 0 }
+const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes: 100, totalRows: 1 }
+const server = simulatedServer({ name: 'h', tier: 'hot', maxSizeBytes: 1000 })
+const rulesFor = (copies: number) =>
+  new Map([['wiki', parseRules([{ type: 'loadForever', tieredReplicants: { hot: copies } }])]])
+const cluster: ExplainedCluster = {
+  table: tableOf([segment], [server]),
+  rules: rulesFor(1),
+  servers: loadingServers([server]),
+  clones: [],
+  limits: { maxLoadsPerServer: 1, replicationThrottleLimit: 1 },
+  now: 0,
+  isPaused: false,
+  awaited: [],
+  lost: [],
+  nextRun: { at: 0, inMs: 0 },
+  rateOf: () => undefined,
+  failureOf: () => undefined,
+}
+const withQueue: ExplainedCluster = {
+  ...cluster,
+  servers: cluster.servers.map((one) => ({ ...one, queuedLoads: 1 })),
+}
+
+test('a forecast is used again until something changes, and one of many segments until the next run', async () => {
+  for (const [many, isReused] of [
+    [2, false],
+    [1, true],
+  ] as const) {
+    let runs = 0
+    const forecastOf = createForecasts(() => runs, many)
+    const first = await forecastOf(cluster)
+    assert.equal(first.totals.loads, 1)
+    assert.equal(await forecastOf({ ...cluster }), first)
+    const second = await forecastOf(withQueue)
+    assert.equal(second === first, isReused)
+    assert.equal(second.totals.loads, isReused ? 1 : 0)
+    assert.notEqual(await forecastOf({ ...withQueue, rules: rulesFor(0) }), second)
+    const third = await forecastOf(withQueue)
+    runs += 1
+    assert.notEqual(await forecastOf(withQueue), third)
+  }
+})
