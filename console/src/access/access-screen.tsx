@@ -1,6 +1,8 @@
 import { countOf } from '@svc/domain/text'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import { useParams } from 'wouter'
 import { type AccessDirectory, useAccessDirectory, useCaller } from '../cluster/index.ts'
+import { nameInAddress } from '../location.ts'
 import { Empty, Name, Notice, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'
@@ -20,7 +22,7 @@ export function AccessScreen() {
   const { data: caller } = useCaller()
   const directory = useAccessDirectory(caller?.security.read === true)
   const changes = useChanges()
-  const [subject, setSubject] = useState<Subject>()
+  const [subject, setSubject] = useSubject()
   if (caller?.security.read === false)
     return (
       <Empty title="Users and roles cannot be shown">
@@ -65,6 +67,17 @@ export function AccessScreen() {
       </aside>
     </div>
   )
+}
+
+/** What is selected: first the user that the address names. */
+function useSubject() {
+  const { user } = useParams<{ readonly user?: string }>()
+  const searched = user === undefined ? undefined : nameInAddress(user)
+  const [subject, setSubject] = useState<Subject>()
+  useEffect(() => {
+    if (searched !== undefined) setSubject({ kind: 'user', name: searched })
+  }, [searched])
+  return [subject, setSubject] as const
 }
 
 /** The panel of what is selected: a user, role, or group mapping, or the form of a new one. */
