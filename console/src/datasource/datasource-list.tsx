@@ -8,6 +8,7 @@ import { useCaller, useInventory } from '../cluster/index.ts'
 import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
 import { openFirst, SearchField, walkResults } from './search-field.tsx'
@@ -181,7 +182,7 @@ function Share({
   readonly max: number
 }) {
   const tiers = Object.entries(bytesByTier).sort(([a], [b]) => (a < b ? -1 : 1))
-  const total = tiers.reduce((sum, [, size]) => sum + size, 0)
+  const total = sumOf(tiers, ([, size]) => size)
   return (
     <span
       className="share"

@@ -21,6 +21,7 @@ import {
   Meter,
   Name,
   TierMark,
+  TierName,
   tierColors,
   useWidth,
   visible,
@@ -136,8 +137,7 @@ function Loaded({ servers, queues, activity, selected, onSelect, order, onOrder 
               aria-pressed={selected === tier}
               onClick={() => onSelect(tier)}
             >
-              <TierMark color={colors.get(tier)} />
-              <Name>{tier}</Name>
+              <TierName tier={tier} colors={colors} />
             </button>
           ))}
         </fieldset>
@@ -177,8 +177,10 @@ const queueOf = (queues: LoadedInput['queues'], { host }: DataServer): number =>
   (queues[host]?.segmentsToLoad ?? 0) + (queues[host]?.segmentsToDrop ?? 0)
 
 function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInput['queues']): DataServer[] {
+  // Other servers than historicals have no tier of their own.
+  const isOther = ({ type }: DataServer) => Number(type !== 'historical')
   const byName = (a: DataServer, b: DataServer) =>
-    byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
+    isOther(a) - isOther(b) || byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
   if (order === 'fill') return servers.toSorted((a, b) => fillOf(b) - fillOf(a) || byName(a, b))
   if (order === 'queue')
     return servers.toSorted((a, b) => queueOf(queues, b) - queueOf(queues, a) || byName(a, b))
@@ -286,6 +288,7 @@ function GridCard({
       onExplain={onExplain}
       color={isHistorical ? colors.get(server.tier) : undefined}
       isFound={isFound}
+      isAssumed={fateOf?.(server.host) !== undefined}
     >
       {fateOf && isHistorical && (
         <FateButtons
@@ -304,6 +307,7 @@ function ServerCard({
   activity,
   color,
   isFound,
+  isAssumed,
   onExplain,
   children,
 }: {
@@ -314,11 +318,13 @@ function ServerCard({
   readonly color: number | undefined
   /** Whether the user looks for this server. */
   readonly isFound: boolean
+  /** Whether something is assumed to happen to it. */
+  readonly isAssumed: boolean
   readonly children: ReactNode
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
-    <article className={isFound ? 'card found' : 'card'} aria-label={visible(host)}>
+    <article className={`card${isFound ? ' found' : ''}${isAssumed ? ' assumed' : ''}`} aria-label={visible(host)}>
       <div className="row between">
         <span className="host" title={visible(host)}>
           <TierMark color={color} />
@@ -335,9 +341,9 @@ function ServerCard({
         </span>
         <span className="dim">{queueText(queue)}</span>
       </div>
-      <div className="row between numbers small">
-        <Activity activity={activity} />
-        {onExplain && (
+      {onExplain && (
+        <div className="row between numbers small">
+          <Activity activity={activity} />
           <button
             type="button"
             className="link"
@@ -346,8 +352,8 @@ function ServerCard({
           >
             Why?
           </button>
-        )}
-      </div>
+        </div>
+      )}
       {children}
     </article>
   )
