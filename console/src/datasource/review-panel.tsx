@@ -63,6 +63,7 @@ export function ReviewPanel(input: ReviewInput) {
             <AppliedBox
               applied={apply.applied}
               view={view}
+              isFuture={input.isFuture}
               onUndo={() => void apply.undo()}
               problem={apply.problem}
             />
@@ -311,27 +312,22 @@ const DiscardedBox = ({ edit }: { readonly edit: RulesEdit }) => (
 function AppliedBox({
   applied,
   view,
+  isFuture,
   onUndo,
   problem,
 }: {
   readonly applied: Applied
   readonly view: PreviewView
+  /** Whether the view is that of a later time, so that it does not show what the change still does. */
+  readonly isFuture: boolean
   onUndo(): void
   readonly problem: string | undefined
 }) {
-  const { loaded, dropped, moved, waitingForTier, doesNotFit } = view.answer.summary.effects
-  const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
-  const missing = waitingForTier.copies! + doesNotFit.copies!
   return (
     <Notice kind="done" role="status">
       <div className="row between">
         <span>
-          <b>{applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
-          {loads + drops > 0
-            ? `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
-            : missing === 0
-              ? 'All replicas are where the rules require them.'
-              : `${countOf(missing, 'replica')} cannot be loaded.`}
+          <b>{applied.isUndone ? 'Undone.' : 'Applied.'}</b> {!isFuture && remainingText(view)}
         </span>
         {!applied.isUndone && (
           <button type="button" onClick={onUndo}>
@@ -342,4 +338,15 @@ function AppliedBox({
       {problem && <p className="problem">{problem}</p>}
     </Notice>
   )
+}
+
+/** Says what the servers still have to do after a change. */
+function remainingText({ answer }: PreviewView): string {
+  const { loaded, dropped, moved, waitingForTier, doesNotFit } = answer.summary.effects
+  const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
+  const missing = waitingForTier.copies! + doesNotFit.copies!
+  if (loads + drops > 0) return `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
+  return missing === 0
+    ? 'All replicas are where the rules require them.'
+    : `${countOf(missing, 'replica')} cannot be loaded.`
 }
