@@ -1,4 +1,4 @@
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useParams } from 'wouter'
@@ -26,13 +26,17 @@ import {
   useWidth,
   visible,
 } from '../ui/index.ts'
+import { queueText } from './queue-text.ts'
 import { canExplainServers, ServerDialog } from './server-dialog.tsx'
 import { ServerMap } from './server-map.tsx'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
 import './tiers.css'
 
-type Order = 'tier' | 'fill' | 'queue'
+// One object, so that it is equal to itself at the next rendering.
+const nothing = {}
+
+type Order = 'tier' | 'fill' | 'queue' | 'failures'
 
 /** All tiers and their servers: how full they are, and what they still have to load and drop. */
 export function TiersScreen() {
@@ -69,8 +73,8 @@ function Readable() {
   return (
     <Loaded
       servers={servers.data}
-      queues={queues ?? {}}
-      activity={activity ?? {}}
+      queues={queues ?? nothing}
+      activity={activity ?? nothing}
       selected={selected}
       onSelect={setSelected}
       order={order}
@@ -95,14 +99,10 @@ function Loaded({ servers, queues, activity, selected, onSelect, order, onOrder 
   const whatIf = useServerChanges()
   const [explained, setExplained] = useState<DataServer>()
   const tiers = [...colors.keys()].sort()
+  const ordered = useOrder(servers, order, { queues, activity })
   const shown = useMemo(
-    () =>
-      sorted(
-        servers.filter(({ tier }) => selected === undefined || tier === selected),
-        order,
-        queues,
-      ),
-    [servers, selected, order, queues],
+    () => ordered.filter(({ tier }) => selected === undefined || tier === selected),
+    [ordered, selected],
   )
   return (
     <div className={future.isFuture ? 'page future' : 'page'}>
@@ -167,24 +167,49 @@ function OrderChoice({ order, onOrder }: Pick<LoadedInput, 'order' | 'onOrder'>)
         <option value="tier">tier and name</option>
         <option value="fill">fill</option>
         <option value="queue">load queue</option>
+        <option value="failures">failed loads</option>
       </select>
     </label>
   )
 }
 
 const fillOf = ({ currSize, maxSize }: DataServer): number => (maxSize === 0 ? 0 : currSize / maxSize)
-const queueOf = (queues: LoadedInput['queues'], { host }: DataServer): number =>
-  (queues[host]?.segmentsToLoad ?? 0) + (queues[host]?.segmentsToDrop ?? 0)
 
-function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInput['queues']): DataServer[] {
+/** The servers in an order. They keep their places while their numbers change, so that nothing jumps. */
+function useOrder(
+  servers: readonly DataServer[],
+  order: Order,
+  state: Pick<LoadedInput, 'queues' | 'activity'>,
+): readonly DataServer[] {
+  const hosts = servers.map(({ host }) => host).join('\n')
+  const sortedHosts = useMemo(
+    () => sorted(servers, order, state).map(({ host }) => host),
+    // Only other servers, or another order, change the places.
+    [hosts, order],
+  )
+  return useMemo(() => {
+    const byHost = new Map(servers.map((server) => [server.host, server]))
+    return sortedHosts.flatMap((host) => byHost.get(host) ?? [])
+  }, [servers, sortedHosts])
+}
+
+function sorted(
+  servers: readonly DataServer[],
+  order: Order,
+  { queues, activity }: Pick<LoadedInput, 'queues' | 'activity'>,
+): DataServer[] {
   // Other servers than historicals have no tier of their own.
   const isOther = ({ type }: DataServer) => Number(type !== 'historical')
   const byName = (a: DataServer, b: DataServer) =>
     isOther(a) - isOther(b) || byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
-  if (order === 'fill') return servers.toSorted((a, b) => fillOf(b) - fillOf(a) || byName(a, b))
-  if (order === 'queue')
-    return servers.toSorted((a, b) => queueOf(queues, b) - queueOf(queues, a) || byName(a, b))
-  return servers.toSorted(byName)
+  const amountOf: Readonly<Record<Order, (server: DataServer) => number>> = {
+    tier: () => 0,
+    fill: fillOf,
+    queue: ({ host }) => (queues[host]?.segmentsToLoad ?? 0) + (queues[host]?.segmentsToDrop ?? 0),
+    failures: ({ host }) => activity[host]?.failedLoads ?? 0,
+  }
+  const amount = amountOf[order]
+  return servers.toSorted((a, b) => amount(b) - amount(a) || byName(a, b))
 }
 
 // From this number of servers, all of them are also shown at a glance.
@@ -207,7 +232,7 @@ interface GridInput {
 
 /** The servers as cards, of which only the visible ones exist. */
 function ServerGrid(input: GridInput) {
-  const { servers, queues, colors } = input
+  const { servers, queues, activity, colors } = input
   const box = useRef<HTMLDivElement>(null)
   const { server } = useParams<{ readonly server?: string }>()
   const searched = server === undefined ? undefined : nameInAddress(server)
@@ -234,6 +259,7 @@ function ServerGrid(input: GridInput) {
         <ServerMap
           servers={servers}
           queues={queues}
+          activity={activity}
           colors={colors}
           onSelect={(index) => {
             setFound(servers[index]!.host)
@@ -409,10 +435,4 @@ function FateButtons({
       ))}
     </div>
   )
-}
-
-function queueText(queue: QueueSize | undefined): string {
-  const { segmentsToLoad = 0, segmentsToDrop = 0 } = queue ?? {}
-  if (segmentsToLoad + segmentsToDrop === 0) return 'idle'
-  return `${formatCount(segmentsToLoad)} to load, ${formatCount(segmentsToDrop)} to drop`
 }
