@@ -772,7 +772,8 @@ describe('the console', { skip }, () => {
     await zoomed.page.getByRole('region', { name: 'Timeline' }).waitFor()
     const wide: string[] = []
     const check = async (screen: string): Promise<void> => {
-      await zoomed.page.getByRole('heading', { level: 1 }).waitFor()
+      await zoomed.page.getByRole('heading', { level: 1, name: /^(?!Loading)/ }).waitFor()
+      await zoomed.page.locator('main').locator('table, textarea, svg').first().waitFor()
       const width = (await zoomed.page.evaluate('document.documentElement.scrollWidth')) as number
       if (width > 640) wide.push(`${screen}: ${width} pixels`)
     }

@@ -3,7 +3,7 @@ import { datasourceAddress, serverAddress, taskAddress, userAddress } from '../l
 import type { ScreenLink } from '../screens.ts'
 
 /** What a search can find in addition to the rows of the list, as far as the user may read it. */
-export interface Searched {
+interface Searched {
   /** The datasources that are not in the list. */
   readonly dataSources: readonly string[]
   readonly screens: readonly ScreenLink[]
@@ -14,7 +14,7 @@ export interface Searched {
 }
 
 /** What a search finds of one kind: the first links, and the number of further ones. */
-export interface FoundLinks {
+interface FoundLinks {
   readonly kind: string
   readonly links: readonly { readonly label: string; readonly href: string }[]
   readonly more: number
