@@ -164,6 +164,11 @@ describe('the console', { skip }, () => {
     const path = '/svc/coordinator/v1/metadata/datasources/wikipedia/segments'
     segmentCount = (await cluster.router.get<string[]>(path)).length
     assert.ok((await row.textContent())!.includes(String(segmentCount)), (await row.textContent())!)
+    // The exact size is shown on hover.
+    const { segments } = await cluster.router.get<{ segments: { size: number } }>(
+      '/svc/coordinator/v1/datasources/wikipedia',
+    )
+    await row.getByTitle(`${segments.size.toLocaleString('en-US')} bytes`, { exact: true }).waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'datasources')
   })

@@ -1,7 +1,7 @@
 import type { TierMove } from '@svc/domain/preview'
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatCount } from '@svc/domain/text'
 import type { PreviewView } from '../preview/index.ts'
-import { TierFill, TierName } from '../ui/index.ts'
+import { Bytes, TierFill, TierName } from '../ui/index.ts'
 import { Numbers } from './numbers.tsx'
 
 /** Which replicas go where, and how full the tiers are afterward. */
@@ -56,8 +56,12 @@ export function WhatMoves({
                 <th scope="row">
                   <TierName tier={tier} colors={colors} />
                 </th>
-                <td className="right">{formatBytes(before.bytes)}</td>
-                <td className="right">{formatBytes(after.bytes)}</td>
+                <td className="right">
+                  <Bytes of={before.bytes} />
+                </td>
+                <td className="right">
+                  <Bytes of={after.bytes} />
+                </td>
                 <td>
                   <Fill tier={tier} totals={view.answer.summary.tiers?.[tier]} colors={colors} />
                 </td>
@@ -106,7 +110,9 @@ function MovesTable({
             </th>
             <td className="right">{formatCount(segments)}</td>
             <td className="right">{formatCount(copies)}</td>
-            <td className="right">{formatBytes(bytes)}</td>
+            <td className="right">
+              <Bytes of={bytes} />
+            </td>
           </tr>
         ))}
       </tbody>

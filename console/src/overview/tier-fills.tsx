@@ -1,7 +1,7 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { formatCount } from '@svc/domain/text'
 import type { DataServer } from '../cluster/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { TierFill, TierName } from '../ui/index.ts'
+import { Bytes, TierFill, TierName } from '../ui/index.ts'
 
 /** How full each tier is. */
 export function TierFills({
@@ -33,7 +33,9 @@ export function TierFills({
                 <TierName tier={tier} colors={colors} />
               </th>
               <td className="right">{formatCount(list.length)}</td>
-              <td className="right">{formatBytes(used)}</td>
+              <td className="right">
+                <Bytes of={used} />
+              </td>
               <td>
                 <TierFill tier={tier} usedBytes={used} maxBytes={max} colors={colors} />
               </td>

@@ -15,6 +15,7 @@ import {
 import { nameInAddress } from '../location.ts'
 import { TierFills } from '../overview/index.ts'
 import {
+  Bytes,
   byNumberedName,
   Empty,
   formatShare,
@@ -363,7 +364,7 @@ function ServerCard({
       <Meter label="Fill" value={currSize} max={maxSize} color={color} />
       <div className="row between numbers small">
         <span>
-          {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)}
+          <Bytes of={currSize} /> of <Bytes of={maxSize} />, {formatShare(currSize, maxSize)}
         </span>
         <span className="dim">{queueText(queue)}</span>
       </div>

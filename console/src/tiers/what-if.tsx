@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { type DataServer, useServerActivity } from '../cluster/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { formatSpan, formatTime, Notice, TierFill, TierName, visible } from '../ui/index.ts'
+import { Bytes, formatSpan, formatTime, Notice, TierFill, TierName, visible } from '../ui/index.ts'
 import { loadDurationOf } from './load-duration.ts'
 import { serversLostText } from './servers-lost.ts'
 import type { AssumedChanges } from './use-server-changes.ts'
@@ -165,7 +165,7 @@ function ChangedTiers({
                 colors={colors}
               />
             </td>
-            <td className="right">{tier.loaded.copies === 0 ? '' : formatBytes(tier.loaded.bytes)}</td>
+            <td className="right">{tier.loaded.copies > 0 && <Bytes of={tier.loaded.bytes} />}</td>
             <td className={tier.fullAt === undefined ? 'right dim' : 'right loss-text'}>
               {tier.fullAt === undefined ? 'not within a year' : formatTime(tier.fullAt)}
             </td>

@@ -1,6 +1,7 @@
 /** What all screens share: formats, colors, and small parts. */
 export * from '../formats/index.ts'
 export { Boundary } from './boundary.tsx'
+export { Bytes } from './bytes.tsx'
 export { ChangeBy } from './change-by.tsx'
 export { ConfirmedButton } from './confirmed-button.tsx'
 export { CopyButton } from './copy-button.tsx'

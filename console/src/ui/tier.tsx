@@ -1,5 +1,6 @@
 import { formatBytes } from '@svc/domain/text'
 import { formatShare, visible } from '../formats/index.ts'
+import { Bytes } from './bytes.tsx'
 import { Name } from './notice.tsx'
 
 /** A square in the color of a tier. */
@@ -69,7 +70,7 @@ export function TierFill({
     <span className="fill">
       <Meter label={`Fill of ${visible(tier)}`} value={usedBytes} max={maxBytes} color={colors.get(tier)} />
       <span className="numbers">
-        {formatShare(usedBytes, maxBytes)} of {formatBytes(maxBytes)}
+        {formatShare(usedBytes, maxBytes)} of <Bytes of={maxBytes} />
         {misfitBytes > 0 && `, ${formatBytes(misfitBytes)} will not fit`}
       </span>
     </span>
