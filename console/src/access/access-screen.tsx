@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { useParams } from 'wouter'
 import { type AccessDirectory, useAccessDirectory, useCaller } from '../cluster/index.ts'
 import { nameInAddress } from '../location.ts'
-import { Empty, Name, Notice, Problem } from '../ui/index.ts'
+import { Empty, Name, Outcome, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'
 import { Certificates } from './certificates.tsx'
@@ -62,7 +62,7 @@ export function AccessScreen() {
       </div>
       <aside aria-label="Change access">
         {!canWrite && <p className="hint">Changing users and roles requires WRITE on CONFIG security.</p>}
-        {canWrite && <Outcome changes={changes} />}
+        {canWrite && <LastChange changes={changes} />}
         {canWrite && <Editor directory={data} changes={changes} subject={subject} onSubject={setSubject} />}
       </aside>
     </div>
@@ -113,22 +113,14 @@ function Editor({
 }
 
 /** What the last change did, or why it failed. */
-function Outcome({ changes }: { readonly changes: Changes }) {
-  const { done, problem } = changes
+function LastChange({ changes: { done, problem, undo } }: { readonly changes: Changes }) {
   return (
     <>
       {problem && <Problem>{problem}</Problem>}
       {done && (
-        <Notice kind="done" role="status">
-          <span className="row between">
-            <Name>{done.text}</Name>
-            {done.undo.length > 0 && (
-              <button type="button" onClick={() => void changes.undo()}>
-                Undo
-              </button>
-            )}
-          </span>
-        </Notice>
+        <Outcome onUndo={done.undo.length > 0 ? () => void undo() : undefined}>
+          <Name>{done.text}</Name>
+        </Outcome>
       )}
     </>
   )
