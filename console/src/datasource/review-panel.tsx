@@ -77,7 +77,7 @@ export function ReviewPanel(input: ReviewInput) {
               {!input.isFuture && remainingText(view)}
             </Outcome>
           )}
-          {apply.problem && <Problem>{apply.problem}</Problem>}
+          {apply.applied && apply.problem && <Problem>{apply.problem}</Problem>}
           {edit.canRestore && <Discarded onRestore={() => edit.step({ kind: 'restore' })} />}
         </>
       )}
