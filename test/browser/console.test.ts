@@ -102,7 +102,9 @@ describe('the console', { skip }, () => {
 
   test(`downloads at most ${maxScriptBytes / 1000} kB of scripts before the first page is shown`, async () => {
     const response = await page.request.get(urlOf(''), { headers: { Accept: 'text/html' } })
-    const needed = [...(await response.text()).matchAll(/(?:src|href)="([^"]+\.js)"/g)].map(([, name]) => name!)
+    const needed = [...(await response.text()).matchAll(/(?:src|href)="([^"]+\.js)"/g)].map(
+      ([, name]) => name!,
+    )
     const sizes = (await page.evaluate(`performance.getEntriesByType('resource')
       .filter(({ name }) => /\\.js$/.test(name))
       .map(({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize])`)) as [string, number][]
@@ -783,7 +785,10 @@ describe('the console', { skip }, () => {
       if (width > 640) wide.push(`${screen}: ${width} pixels`)
     }
     await check('a datasource')
-    const names = await zoomed.page.getByRole('navigation', { name: 'Screens' }).getByRole('link').allTextContents()
+    const names = await zoomed.page
+      .getByRole('navigation', { name: 'Screens' })
+      .getByRole('link')
+      .allTextContents()
     for (const name of names) {
       await zoomed.page.getByRole('link', { name, exact: true }).click()
       await check(name)
@@ -843,7 +848,10 @@ describe('the console', { skip }, () => {
     await row.getByRole('cell', { name: '30', exact: true }).waitFor()
     const also = limited.getByRole('status', { name: 'Also found' })
     await limited.getByRole('searchbox').fill('a')
-    await also.getByRole('link', { name: /^kill_koalas_/ }).first().waitFor()
+    await also
+      .getByRole('link', { name: /^kill_koalas_/ })
+      .first()
+      .waitFor()
     assert.equal(await also.getByText(/^(Servers|Users)$/).count(), 0)
     await limited.getByRole('searchbox').fill('koala')
     await row.getByRole('link', { name: 'koalas' }).click()

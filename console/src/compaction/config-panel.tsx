@@ -115,9 +115,7 @@ function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
           </p>
         </Notice>
       )}
-      {isChangedByOther && (
-        <OtherChange dataSource={dataSource} stored={stored} draft={draft} edit={edit} />
-      )}
+      {isChangedByOther && <OtherChange dataSource={dataSource} stored={stored} draft={draft} edit={edit} />}
       <label>
         <span>
           Comment <span className="dim">(kept in the history)</span>

@@ -29,8 +29,7 @@ export const BarLane = memo(function BarLane({
   const xOf = (bucket: number) => scale(start + bucket * buckets.widthMs)
   const tiers = Object.entries(buckets.tiers).sort(([a], [b]) => (a < b ? -1 : 1))
   const indexes = Array.from({ length: buckets.count }, (_, index) => index)
-  const sum = (index: number, side: 'before' | 'after') =>
-    sumOf(tiers, ([, bytes]) => bytes[side][index]!)
+  const sum = (index: number, side: 'before' | 'after') => sumOf(tiers, ([, bytes]) => bytes[side][index]!)
   // Data that is lost or was never loaded has no replicas, so its own size is drawn.
   const lostAt = (index: number) => Math.max(buckets.unqueryable[index]!, buckets.unused[index]!)
   const tops = indexes.map((index) => Math.max(sum(index, 'after') + lostAt(index), sum(index, 'before')))

@@ -22,11 +22,7 @@ for (const [text, ...expected] of [
   [' HOT-12', ['Servers', ['/tiers/hot-12.example%3A8083'], 0]],
   [
     'kill',
-    [
-      'Tasks',
-      ['/runs/kill_b_2026-02-01T00%3A00%3A00.000Z', '/runs/kill_a_2026-01-01T00%3A00%3A00.000Z'],
-      0,
-    ],
+    ['Tasks', ['/runs/kill_b_2026-02-01T00%3A00%3A00.000Z', '/runs/kill_a_2026-01-01T00%3A00%3A00.000Z'], 0],
   ],
   ['nothing'],
   [' '],

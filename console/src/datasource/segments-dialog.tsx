@@ -63,9 +63,7 @@ export function SegmentsDialog({
           </div>
           {explained.error && <Problem>{explained.error.message}</Problem>}
           {explained.data && segments.length === 0 && (
-            <p>
-              {onlyLacking ? 'All segments have the replicas that their rules require.' : 'No segments.'}
-            </p>
+            <p>{onlyLacking ? 'All segments have the replicas that their rules require.' : 'No segments.'}</p>
           )}
           <div className="why-columns">
             <SegmentList segments={segments} selected={selected?.id} onSelect={setChosen} />

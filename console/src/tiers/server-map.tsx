@@ -102,8 +102,8 @@ function Selected({
   const { failedLoads = 0 } = activity[host] ?? {}
   return (
     <p className="hint" role="status">
-      <Name>{host}</Name>: {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)},{' '}
-      {queueText(queues[host])}
+      <Name>{host}</Name>: {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)}
+      , {queueText(queues[host])}
       {failedLoads > 0 && `, ${countOf(failedLoads, 'load')} failed`}
     </p>
   )

@@ -351,7 +351,10 @@ function ServerCard({
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
-    <article className={`card${isFound ? ' found' : ''}${isAssumed ? ' assumed' : ''}`} aria-label={visible(host)}>
+    <article
+      className={`card${isFound ? ' found' : ''}${isAssumed ? ' assumed' : ''}`}
+      aria-label={visible(host)}
+    >
       <div className="row between">
         <span className="host" title={visible(host)}>
           <TierMark color={color} />

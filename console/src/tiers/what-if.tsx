@@ -95,13 +95,14 @@ function Consequences({ preview, changes, servers }: ConsequencesInput) {
       )}
       {misfits > 0 && (
         <Notice kind="warning">
-          {countOf(misfits, 'replica')} ({formatBytes(sumOf(tiers, ({ doesNotFit }) => doesNotFit.bytes))}) will not
-          fit.
+          {countOf(misfits, 'replica')} ({formatBytes(sumOf(tiers, ({ doesNotFit }) => doesNotFit.bytes))})
+          will not fit.
         </Notice>
       )}
       {copies > 0 ? (
         <p className="sentence">
-          The servers load {countOf(copies, 'replica')} ({formatBytes(sumOf(tiers, ({ loaded }) => loaded.bytes))}).{' '}
+          The servers load {countOf(copies, 'replica')} (
+          {formatBytes(sumOf(tiers, ({ loaded }) => loaded.bytes))}).{' '}
           {hasCluster() && <Duration preview={preview} changes={changes} servers={servers} />}
         </p>
       ) : (
