@@ -50,7 +50,6 @@ test('the load time names what limits the slowest tier, and tiers without measur
     loadTimeParts({
       durationMs: 9000,
       tiers: { hot: tier(9000, 'replicationThrottleLimit'), cold: tier(10, 'servers') },
-      assumptions: [],
     }),
     { durationMs: 9000, limits: ['replicationThrottleLimit in hot'], unmeasured: [] },
   )
@@ -58,7 +57,6 @@ test('the load time names what limits the slowest tier, and tiers without measur
     loadTimeParts({
       durationMs: null,
       tiers: { hot: tier(null, null), cold: tier(10, 'servers') },
-      assumptions: [],
     }).unmeasured,
     ['hot'],
   )

@@ -85,8 +85,8 @@ function Screens() {
           </Route>
           <Route path="/tiers/:server?" component={TiersScreen} />
           {hasCluster() && <Route path="/compaction/:name?" component={CompactionScreen} />}
-          {hasCluster() && <Route path="/runs" component={RunsScreen} />}
-          {hasCluster() && <Route path="/access" component={AccessScreen} />}
+          {hasCluster() && <Route path="/runs/:task?" component={RunsScreen} />}
+          {hasCluster() && <Route path="/access/:user?" component={AccessScreen} />}
           {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
           {hasCluster() && <Route path="/sql" component={SqlScreen} />}
           <Route>

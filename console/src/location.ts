@@ -44,3 +44,9 @@ export const compactionAddress = (dataSource: string): string =>
 
 /** Returns the address of the screen of tiers and servers with a server that was found. */
 export const serverAddress = (host: string): string => `/tiers/${encodeURIComponent(host)}`
+
+/** Returns the address of the screen of runs and tasks with a selected task. */
+export const taskAddress = (id: string): string => `/runs/${encodeURIComponent(id)}`
+
+/** Returns the address of the screen of users and roles with a selected user. */
+export const userAddress = (name: string): string => `/access/${encodeURIComponent(name)}`

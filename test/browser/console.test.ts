@@ -23,6 +23,7 @@ import { hostileName } from './sample-inventory.ts'
 const skip = chromiumFile === undefined && 'Chromium is not on PATH (Debian: apt-get install chromium)'
 const rulesPath = '/svc/coordinator/v1/rules'
 const pictures = path.join(repositoryRoot, 'docs/console')
+const maxScriptBytes = 300_000
 
 describe('the console', { skip }, () => {
   let cluster: TestCluster
@@ -99,6 +100,21 @@ describe('the console', { skip }, () => {
     await draw(page, 'overview')
   })
 
+  test(`downloads at most ${maxScriptBytes / 1000} kB of scripts before the first page is shown`, async () => {
+    const response = await page.request.get(urlOf(''), { headers: { Accept: 'text/html' } })
+    const needed = [...(await response.text()).matchAll(/(?:src|href)="([^"]+\.js)"/g)].map(
+      ([, name]) => name!,
+    )
+    const sizes = (await page.evaluate(`performance.getEntriesByType('resource')
+      .filter(({ name }) => /\\.js$/.test(name))
+      .map(({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize])`)) as [string, number][]
+    assert.ok(needed.length > 0)
+    const first = sizes.filter(([name]) => needed.includes(name) || name.includes('/overview-'))
+    assert.equal(first.length, needed.length + 1)
+    const bytes = first.reduce((sum, [, size]) => sum + size, 0)
+    assert.ok(bytes > 0 && bytes <= maxScriptBytes, `${bytes} bytes`)
+  })
+
   test('previews the future of all datasources with the numbers of the coordinator', async () => {
     for (let month = 0; month < 3; month += 1) await page.getByRole('button', { name: '+1 month' }).click()
     const summary = page.getByText(/segments will become unqueryable/)
@@ -150,6 +166,11 @@ describe('the console', { skip }, () => {
     const path = '/svc/coordinator/v1/metadata/datasources/wikipedia/segments'
     segmentCount = (await cluster.router.get<string[]>(path)).length
     assert.ok((await row.textContent())!.includes(String(segmentCount)), (await row.textContent())!)
+    // The exact size is shown on hover.
+    const { segments } = await cluster.router.get<{ segments: { size: number } }>(
+      '/svc/coordinator/v1/datasources/wikipedia',
+    )
+    await row.getByTitle(`${segments.size.toLocaleString('en-US')} bytes`, { exact: true }).waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'datasources')
   })
@@ -277,9 +298,10 @@ describe('the console', { skip }, () => {
     await editPeriod(other.page, 'P7D', 'P14D')
     await other.page.getByRole('button', { name: 'Apply' }).click()
     await other.page.getByText('Applied.').waitFor()
-    await page.getByText('These rules changed while you were editing.').waitFor()
+    await page.getByText('These rules changed while you were editing.').scrollIntoViewIfNeeded()
     assert.ok(await page.getByRole('button', { name: 'Apply' }).isDisabled())
     assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'changed-by-another')
     await page.getByRole('button', { name: 'Keep my edit' }).click()
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('Applied.').waitFor()
@@ -371,6 +393,13 @@ describe('the console', { skip }, () => {
     }>(status)
     await page.getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} intervals`).first().waitFor()
     await page.getByRole('group', { name: /Calendar of compaction/ }).focus()
+    // The same intervals in the order of each policy.
+    for (const policy of ['Newest segments first', 'Most fragmented intervals first'])
+      await page
+        .getByRole('region', { name: policy })
+        .getByText(/^(Selected: \d+ intervals? \(.*\), in this order:|No interval is selected\.)$/)
+        .waitFor()
+    await page.getByRole('region', { name: 'Newest segments first' }).getByText('in use').waitFor()
     for (let week = 0; week < 5; week += 1) await page.keyboard.press('ArrowLeft')
     await page.getByRole('cell', { name: 'awaits compaction' }).first().waitFor()
     await page.getByLabel('Period of the newest data to skip').fill('P90D')
@@ -591,6 +620,37 @@ describe('the console', { skip }, () => {
     await page.getByText('/svc/coordinator/v1/servers requires READ on STATE').waitFor()
   })
 
+  test('finds servers, tasks, and users with the keyboard', async () => {
+    const [task] = await cluster.router.get<{ id: string }[]>('/svc/indexer/v1/tasks?max=1')
+    const also = page.getByRole('status', { name: 'Also found' })
+    const find = async (text: string): Promise<void> => {
+      await page.keyboard.press('/')
+      await page.getByRole('searchbox').fill(text)
+    }
+    await find(task!.id.slice(1))
+    await also.getByRole('link', { name: task!.id }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: task!.id }).waitFor()
+    await find('nobod')
+    await also.getByRole('link', { name: 'nobody' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'User nobody' }).waitFor()
+    // Arrow keys walk from the field through datasources to the rest, and back.
+    await find('koala')
+    await also.getByRole('link', { name: task!.id }).waitFor()
+    const focused = () => page.evaluate('document.activeElement.textContent') as Promise<string>
+    const walked: string[] = []
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowUp']) {
+      await page.keyboard.press(key)
+      walked.push(await focused())
+    }
+    assert.deepEqual([walked[0], walked[2], walked[3]], ['koalas', 'koalas', ''])
+    assert.match(walked[1]!, /^kill_koalas_/)
+    assert.deepEqual(await dark.findings(), [])
+    // The log of a task is missing until it starts.
+    dark.problems.splice(0)
+  })
+
   test('says on any screen that a request was refused, and why', async () => {
     const other = await openPage(browser)
     await other.page.route('**/svc/coordinator/v1/rules/koalas/history*', async (request) => {
@@ -712,6 +772,31 @@ describe('the console', { skip }, () => {
     dark.problems.splice(0)
   })
 
+  test('is readable at 200% in a window of 1280 pixels, without scrolling sideways', async () => {
+    const zoomed = await openPage(browser)
+    await zoomed.page.setViewportSize({ width: 640, height: 400 })
+    await logIn(zoomed.page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
+    await zoomed.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    const wide: string[] = []
+    const check = async (screen: string): Promise<void> => {
+      await zoomed.page.getByRole('heading', { level: 1, name: /^(?!Loading)/ }).waitFor()
+      await zoomed.page.locator('main').locator('table, textarea, svg').first().waitFor()
+      const width = (await zoomed.page.evaluate('document.documentElement.scrollWidth')) as number
+      if (width > 640) wide.push(`${screen}: ${width} pixels`)
+    }
+    await check('a datasource')
+    const names = await zoomed.page
+      .getByRole('navigation', { name: 'Screens' })
+      .getByRole('link')
+      .allTextContents()
+    for (const name of names) {
+      await zoomed.page.getByRole('link', { name, exact: true }).click()
+      await check(name)
+    }
+    assert.deepEqual(wide, [])
+    await zoomed.context.close()
+  })
+
   test('is accessible in the light theme', async () => {
     const light = await openPage(browser, 'light')
     await logIn(light.page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
@@ -761,6 +846,14 @@ describe('the console', { skip }, () => {
     await logInAs('narrow', 'datasources')
     const row = limited.getByRole('row', { name: /koalas/ })
     await row.getByRole('cell', { name: '30', exact: true }).waitFor()
+    const also = limited.getByRole('status', { name: 'Also found' })
+    await limited.getByRole('searchbox').fill('a')
+    await also
+      .getByRole('link', { name: /^kill_koalas_/ })
+      .first()
+      .waitFor()
+    assert.equal(await also.getByText(/^(Servers|Users)$/).count(), 0)
+    await limited.getByRole('searchbox').fill('koala')
     await row.getByRole('link', { name: 'koalas' }).click()
     await limited.getByRole('region', { name: 'Timeline' }).waitFor()
     assert.equal(await limited.getByText('wikipedia').count(), 0)
@@ -770,6 +863,8 @@ describe('the console', { skip }, () => {
     assert.equal(await limited.getByText('Ingest a file').count(), 0)
     await logInAs('nobody', 'datasources')
     await limited.getByText('No datasources yet').waitFor()
+    await limited.getByRole('searchbox').fill('a')
+    assert.equal(await also.count(), 0)
     await openAll(['Overview', 'Datasources'])
     await limited.getByRole('link', { name: 'Overview' }).click()
     await limited.getByText('You cannot read everything in this cluster').waitFor()

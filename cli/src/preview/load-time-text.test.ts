@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AnsweredLoadTime, loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
+import type { AnsweredLoadTime } from '@svc/domain/load-time'
+import { loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 
 const tier = { limitedBy: 'servers', loads: 62, bytes: 209_400, servers: 2, measuredServers: 1 }
 const known: AnsweredLoadTime = {

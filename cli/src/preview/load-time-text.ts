@@ -1,24 +1,5 @@
+import type { AnsweredLoadTime, LoadPoint } from '@svc/domain/load-time'
 import { formatBytes, formatCount, formatDuration, shortName, type Table } from '../terminal/index.ts'
-
-/** How long a change takes to load, as returned by the coordinator. Null durations are unknown. */
-export interface AnsweredLoadTime {
-  readonly durationMs: number | null
-  readonly tiers: Readonly<
-    Record<
-      string,
-      {
-        readonly durationMs: number | null
-        readonly limitedBy: string | null
-        readonly curve?: readonly { readonly durationMs: number; readonly loads: number }[]
-        readonly loads: number
-        readonly bytes: number
-        readonly servers: number
-        readonly measuredServers: number
-      }
-    >
-  >
-  readonly assumptions: readonly string[]
-}
 
 /** How long loading takes, in a sentence; none if nothing is loaded. */
 export function loadTimeSentences({ durationMs, tiers }: AnsweredLoadTime): string[] {
@@ -70,10 +51,7 @@ export function loadCurves({ tiers }: AnsweredLoadTime): string[] {
 }
 
 /** How many replicas are loaded at a time: between two points, proportionally. */
-function loadsAt(
-  curve: readonly { readonly durationMs: number; readonly loads: number }[],
-  timeMs: number,
-): number {
+function loadsAt(curve: readonly LoadPoint[], timeMs: number): number {
   const index = curve.findIndex(({ durationMs }) => durationMs >= timeMs)
   if (index < 0) return curve.at(-1)?.loads ?? 0
   const [before, after] = [curve[index - 1] ?? { durationMs: 0, loads: 0 }, curve[index]!]

@@ -1,6 +1,6 @@
+import type { AnsweredLoadTime } from '@svc/domain/load-time'
 import type { AnsweredSummary, CopyTally } from '@svc/domain/preview'
 import { formatBytes, type Table } from '../terminal/index.ts'
-import type { AnsweredLoadTime } from './load-time-text.ts'
 
 /** The answer of a coordinator whose cluster is not known yet. */
 export interface UnknownCluster {

@@ -1,8 +1,10 @@
 import { countOf } from '@svc/domain/text'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import { useParams } from 'wouter'
 import type { AccessDirectory } from '../answers/index.ts'
 import { useAccessDirectory, useCaller } from '../cluster/index.ts'
-import { Empty, Name, Notice, Problem } from '../ui/index.ts'
+import { nameInAddress } from '../location.ts'
+import { Empty, Name, Outcome, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'
 import { Certificates } from './certificates.tsx'
@@ -21,7 +23,7 @@ export function AccessScreen() {
   const { data: caller } = useCaller()
   const directory = useAccessDirectory(caller?.security.read === true)
   const changes = useChanges()
-  const [subject, setSubject] = useState<Subject>()
+  const [subject, setSubject] = useSubject()
   if (caller?.security.read === false)
     return (
       <Empty title="Users and roles cannot be shown">
@@ -61,11 +63,22 @@ export function AccessScreen() {
       </div>
       <aside aria-label="Change access">
         {!canWrite && <p className="hint">Changing users and roles requires WRITE on CONFIG security.</p>}
-        {canWrite && <Outcome changes={changes} />}
+        {canWrite && <LastChange changes={changes} />}
         {canWrite && <Editor directory={data} changes={changes} subject={subject} onSubject={setSubject} />}
       </aside>
     </div>
   )
+}
+
+/** What is selected: first the user that the address names. */
+function useSubject() {
+  const { user } = useParams<{ readonly user?: string }>()
+  const searched = user === undefined ? undefined : nameInAddress(user)
+  const [subject, setSubject] = useState<Subject>()
+  useEffect(() => {
+    if (searched !== undefined) setSubject({ kind: 'user', name: searched })
+  }, [searched])
+  return [subject, setSubject] as const
 }
 
 /** The panel of what is selected: a user, role, or group mapping, or the form of a new one. */
@@ -101,22 +114,14 @@ function Editor({
 }
 
 /** What the last change did, or why it failed. */
-function Outcome({ changes }: { readonly changes: Changes }) {
-  const { done, problem } = changes
+function LastChange({ changes: { done, problem, undo } }: { readonly changes: Changes }) {
   return (
     <>
       {problem && <Problem>{problem}</Problem>}
       {done && (
-        <Notice kind="done" role="status">
-          <span className="row between">
-            <Name>{done.text}</Name>
-            {done.undo.length > 0 && (
-              <button type="button" onClick={() => void changes.undo()}>
-                Undo
-              </button>
-            )}
-          </span>
-        </Notice>
+        <Outcome onUndo={done.undo.length > 0 ? () => void undo() : undefined}>
+          <Name>{done.text}</Name>
+        </Outcome>
       )}
     </>
   )

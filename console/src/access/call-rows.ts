@@ -1,4 +1,5 @@
 import type { CallGroup } from '@svc/domain/calls'
+import { sumOf } from '../sum-of.ts'
 
 /** Equal requests between servers of two roles. */
 export interface CallRow {
@@ -38,8 +39,8 @@ export function callRows(groups: readonly CallGroup[]): CallRow[] {
       identity,
       request: `${method} ${path}`,
       isEncrypted: tls,
-      calls: list.reduce((sum, one) => sum + one.calls, 0),
-      failures: list.reduce((sum, one) => sum + one.failures, 0),
+      calls: sumOf(list, (one) => one.calls),
+      failures: sumOf(list, (one) => one.failures),
       lastTime: last.lastTime,
       lastFailure: isFailed ? (last.lastError ?? `status ${last.lastStatus}`) : undefined,
     }

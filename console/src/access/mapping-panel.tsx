@@ -1,9 +1,8 @@
 import { isGroupPattern } from '@svc/domain/access'
 import { type FormEvent, useState } from 'react'
 import type { AccessDirectory, GroupMapping } from '../answers/index.ts'
-import { Name } from '../ui/index.ts'
+import { ConfirmedButton, Name } from '../ui/index.ts'
 import { deleteMapping, saveMapping } from './access-edits.ts'
-import { ConfirmedButton } from './confirmed-button.tsx'
 import type { Changes } from './use-changes.ts'
 
 interface PanelInput {

@@ -3,7 +3,7 @@ import { countOf } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
 import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
 import { useSession } from '../session/index.ts'
-import { Name, Notice } from '../ui/index.ts'
+import { ConfirmedButton, Name, Notice } from '../ui/index.ts'
 import {
   deleteRole,
   holdersOf,
@@ -13,7 +13,6 @@ import {
   rowsOf,
   saveRole,
 } from './access-edits.ts'
-import { ConfirmedButton } from './confirmed-button.tsx'
 import type { Changes } from './use-changes.ts'
 
 interface PanelInput {

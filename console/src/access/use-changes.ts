@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../session/index.ts'
+import { useWork } from '../ui/index.ts'
 import type { Change, SentChange } from './change.ts'
 
 /** What was changed, and how to undo it. */
@@ -20,25 +21,24 @@ const undoOf = (changes: readonly Change[]): readonly SentChange[] =>
 export function useChanges() {
   const queries = useQueryClient()
   const [done, setDone] = useState<Done>()
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setIsBusy] = useState(false)
+  const { problem, isBusy, run } = useWork()
   async function apply(text: string, changes: readonly Change[]): Promise<boolean> {
-    setIsBusy(true)
-    setProblem(undefined)
     setDone(undefined)
     const completed: Change[] = []
-    try {
-      for (const change of changes) {
-        const { path, method, body } = change
-        await send(path, { method, body })
-        completed.push(change)
+    await run(async () => {
+      try {
+        for (const change of changes) {
+          const { path, method, body } = change
+          await send(path, { method, body })
+          completed.push(change)
+        }
+      } catch (error) {
+        for (const { path, ...options } of undoOf(completed)) await send(path, options).catch(() => undefined)
+        throw error
+      } finally {
+        await queries.invalidateQueries()
       }
-    } catch (error) {
-      setProblem((error as Error).message)
-      for (const { path, ...options } of undoOf(completed)) await send(path, options).catch(() => undefined)
-    }
-    await queries.invalidateQueries()
-    setIsBusy(false)
+    })
     const isDone = completed.length === changes.length
     // Only once the page shows the result.
     if (isDone) setDone({ text, undo: undoOf(completed) })

@@ -1,9 +1,8 @@
 import { countOf } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
-import { formatMinute, Notice } from '../ui/index.ts'
+import { ConfirmedButton, formatMinute, Notice, Problem, useWork } from '../ui/index.ts'
 import { setClockOffset, useClockOffset } from './clock-offset.ts'
 import { daysAt, lastStop, maxDaysAhead, stopAt } from './clock-stops.ts'
 
@@ -78,38 +77,27 @@ export function PresentNotice({ what }: { readonly what: string }) {
 function MoveClock({ to, onMoved }: { readonly to: number; onMoved(): void }) {
   const { data: caller } = useCaller()
   const queries = useQueryClient()
-  const [isAsking, setIsAsking] = useState(false)
-  const [problem, setProblem] = useState<string>()
+  const { problem, isBusy, run } = useWork()
   if (!caller?.simulatedClock || !caller.state.write) return null
-  const move = async () => {
-    try {
+  const move = () =>
+    run(async () => {
       await fetchJson('/svc/simulation/v1/clock', {
         method: 'POST',
         body: { now: new Date(to).toISOString() },
       })
       await queries.invalidateQueries()
       onMoved()
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
-  }
-  if (!isAsking) {
-    return (
-      <button type="button" onClick={() => setIsAsking(true)}>
-        Move the clock…
-      </button>
-    )
-  }
+    })
   return (
-    <span className="row">
-      <span>Move the cluster's clock to {formatMinute(to)}? It cannot go back.</span>
-      <button type="button" className="danger" onClick={() => void move()}>
-        Move the clock
-      </button>
-      <button type="button" onClick={() => setIsAsking(false)}>
-        Cancel
-      </button>
-      {problem && <span className="problem">{problem}</span>}
-    </span>
+    <>
+      <ConfirmedButton
+        label="Move the clock…"
+        question={`Move the cluster's clock to ${formatMinute(to)}? It cannot go back.`}
+        confirm="Move the clock"
+        isBusy={isBusy}
+        onConfirm={() => void move()}
+      />
+      {problem && <Problem>{problem}</Problem>}
+    </>
   )
 }

@@ -2,7 +2,7 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { Link } from 'wouter'
 import { datasourceAddress } from '../location.ts'
 import type { PreviewAnswer } from '../preview/index.ts'
-import { formatDays, formatShare, Meter, Name, Notice, TierMark, tierColors, visible } from '../ui/index.ts'
+import { Bytes, formatDays, Name, Notice, TierFill, TierName, tierColors } from '../ui/index.ts'
 
 /** What the stored rules do until a time in the future, in sentences. */
 export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
@@ -57,26 +57,22 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
         {tiers.map(([tier, { bytesBefore, bytesAfter, capacityBytes, doesNotFit }]) => (
           <tr key={tier}>
             <th scope="row">
-              <TierMark color={colors.get(tier)} />
-              <Name>{tier}</Name>
+              <TierName tier={tier} colors={colors} />
             </th>
-            <td className="right">{formatBytes(bytesBefore)}</td>
-            <td className="right">{formatBytes(bytesAfter)}</td>
+            <td className="right">
+              <Bytes of={bytesBefore} />
+            </td>
+            <td className="right">
+              <Bytes of={bytesAfter} />
+            </td>
             <td>
-              {capacityBytes === null ? (
-                'unlimited'
-              ) : (
-                <span className="fill">
-                  <Meter
-                    label={`Usage of ${visible(tier)}`}
-                    value={bytesAfter}
-                    max={capacityBytes}
-                    color={colors.get(tier)}
-                  />
-                  {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
-                  {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} will not fit`}
-                </span>
-              )}
+              <TierFill
+                tier={tier}
+                usedBytes={bytesAfter}
+                maxBytes={capacityBytes}
+                misfitBytes={doesNotFit.bytes}
+                colors={colors}
+              />
             </td>
           </tr>
         ))}
@@ -121,7 +117,7 @@ export function FutureDatasources({ answer }: { readonly answer: PreviewAnswer }
             <td className={lost.segments > 0 ? 'right loss-text' : 'right'}>
               {countOf(lost.segments, 'segment')}
             </td>
-            <td className="right">{lost.segments > 0 ? formatBytes(lost.bytes) : ''}</td>
+            <td className="right">{lost.segments > 0 && <Bytes of={lost.bytes} />}</td>
             <td className="right">{formatCount(loads)}</td>
             <td className="right">{formatCount(drops)}</td>
           </tr>

@@ -105,10 +105,11 @@ export interface DataServer {
 }
 
 /** The servers that load segments. */
-export const useDataServers = () =>
+export const useDataServers = (isNeeded = true) =>
   useQuery({
     queryKey: ['servers'],
     queryFn: () => fetchJson<readonly DataServer[]>('/svc/coordinator/v1/servers?simple'),
+    enabled: isNeeded,
     refetchInterval: retryMs,
   })
 

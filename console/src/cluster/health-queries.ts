@@ -167,8 +167,11 @@ export interface TaskStatus {
   readonly location: { readonly host: string | null; readonly port: number; readonly tlsPort: number }
 }
 
+/** Number of the newest tasks that are listed and searched. */
+export const maxListedTasks = 500
+
 /** The latest tasks that the user may read, newest first. */
-export const useTasks = (max: number) =>
+export const useTasks = (max: number, isNeeded = true) =>
   useQuery({
     queryKey: ['tasks', max],
     queryFn: async () => {
@@ -177,6 +180,7 @@ export const useTasks = (max: number) =>
       const now = serverTime(response)
       return tasks.map((task): TaskStatus => ({ ...task, ageMs: now - Date.parse(task.createdTime) }))
     },
+    enabled: isNeeded,
     // Events report changes, but not how old tasks become.
     refetchInterval: pollMs,
   })

@@ -12,6 +12,7 @@ import {
   useInventory,
 } from '../cluster/index.ts'
 import { compactionAddress, datasourceAddress, nameInAddress } from '../location.ts'
+import { sumOf } from '../sum-of.ts'
 import { Empty, formatDays, formatTime, Name, visible } from '../ui/index.ts'
 import { type Calendar, type CalendarCell, calendarOf, yearsOf } from './calendar.ts'
 import { ConfigPanel } from './config-panel.tsx'
@@ -143,14 +144,13 @@ const noSlotLimit = 2 ** 31 - 1
 
 function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] }) {
   const { data: cluster } = useClusterCompaction()
-  const sum = (of: (one: CompactionStatus) => number) => statuses.reduce((total, one) => total + of(one), 0)
-  const awaiting = sum((one) => one.intervalCountAwaitingCompaction)
+  const awaiting = sumOf(statuses, (one) => one.intervalCountAwaitingCompaction)
   return (
     <p className="sentence">
       Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
       {awaiting === 0
         ? 'Nothing awaits compaction.'
-        : `${countOf(awaiting, 'interval')} (${formatBytes(sum((one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
+        : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
       {cluster &&
         ` Compaction uses at most ${cluster.maxCompactionTaskSlots === noSlotLimit ? '' : `${countOf(cluster.maxCompactionTaskSlots, 'task slot')}, and at most `}${Math.round(
           cluster.compactionTaskSlotRatio * 100,

@@ -7,7 +7,7 @@ import {
   useCompactionPreview,
   useLastConfigChange,
 } from '../cluster/index.ts'
-import { ChangeBy, Name, Notice, Problem } from '../ui/index.ts'
+import { ChangedByOther, Discarded, Name, Notice, Outcome, Problem } from '../ui/index.ts'
 import { type Config, type ConfigDraft, changedFields, sameConfig } from './config-draft.ts'
 import { ConfigForm } from './config-form.tsx'
 import { type ConfigEdit, useConfigEdit } from './use-config-edit.ts'
@@ -79,27 +79,11 @@ function LastChange({
   return (
     <>
       {applied && (
-        <Notice kind="done" role="status">
-          <span className="row between">
-            {applied.isUndone ? 'Undone.' : applied.after === undefined ? 'Stopped compaction.' : 'Applied.'}
-            {!applied.isUndone && (
-              <button type="button" disabled={isBusy} onClick={() => void undo()}>
-                Undo
-              </button>
-            )}
-          </span>
-        </Notice>
+        <Outcome isBusy={isBusy} onUndo={applied.isUndone ? undefined : () => void undo()}>
+          {applied.isUndone ? 'Undone.' : applied.after === undefined ? 'Stopped compaction.' : 'Applied.'}
+        </Outcome>
       )}
-      {edit.restore && (
-        <Notice kind="done" role="status">
-          <span className="row between">
-            The edit was discarded.
-            <button type="button" onClick={edit.restore}>
-              Restore
-            </button>
-          </span>
-        </Notice>
-      )}
+      {edit.restore && <Discarded onRestore={edit.restore} />}
     </>
   )
 }
@@ -131,9 +115,7 @@ function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
           </p>
         </Notice>
       )}
-      {isChangedByOther && (
-        <ChangedByOther dataSource={dataSource} stored={stored} draft={draft} edit={edit} />
-      )}
+      {isChangedByOther && <OtherChange dataSource={dataSource} stored={stored} draft={draft} edit={edit} />}
       <label>
         <span>
           Comment <span className="dim">(kept in the history)</span>
@@ -157,12 +139,11 @@ function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
   )
 }
 
-/** Shows what another person changed while this edit was open. */
-function ChangedByOther({ dataSource, stored, draft, edit }: Omit<ReviewInput, 'store'>) {
+/** What another person changed while this edit was open. */
+function OtherChange({ dataSource, stored, draft, edit }: Omit<ReviewInput, 'store'>) {
   const { data: last } = useLastConfigChange(dataSource)
   return (
-    <div className="notice warning" role="alert">
-      <b>This configuration changed while you were editing.</b> {last && <ChangeBy change={last} />}
+    <ChangedByOther what="this configuration" last={last} onKeep={edit.rebase} onDiscard={edit.discard}>
       <ul className="small differences">
         {changedFields(draft.base, stored).map(({ field, before, after }) => (
           <li key={field}>
@@ -170,15 +151,7 @@ function ChangedByOther({ dataSource, stored, draft, edit }: Omit<ReviewInput, '
           </li>
         ))}
       </ul>
-      <div className="row">
-        <button type="button" onClick={edit.rebase}>
-          Keep my edit and replace this configuration
-        </button>
-        <button type="button" onClick={edit.discard}>
-          Discard my edit
-        </button>
-      </div>
-    </div>
+    </ChangedByOther>
   )
 }
 

@@ -1,6 +1,7 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { scaleUtc } from 'd3-scale'
 import { type KeyboardEvent, type MouseEvent, useRef } from 'react'
+import { sumOf } from '../sum-of.ts'
 import { formatTime, Name, useWidth } from '../ui/index.ts'
 import type { Calendar, CalendarCell } from './calendar.ts'
 
@@ -161,5 +162,5 @@ function Cell({
 /** The time, number of intervals, and size of a cell. */
 export const titleOf = ({ start, end, intervals }: CalendarCell): string =>
   `${formatTime(start)} to ${formatTime(end)}: ${countOf(intervals.length, 'interval')}, ${formatBytes(
-    intervals.reduce((sum, { bytes }) => sum + bytes, 0),
+    sumOf(intervals, ({ bytes }) => bytes),
   )}`

@@ -1,5 +1,6 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { type ClusterCompactionJson, useClusterCompaction, useCompactionPreview } from '../cluster/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { formatDays, Name, Problem } from '../ui/index.ts'
 
 const policies = [
@@ -48,7 +49,7 @@ function Policy({
         <p className="dim">
           {eligible.length === 0
             ? 'No interval is selected.'
-            : `Selected: ${countOf(eligible.length, 'interval')} (${formatBytes(eligible.reduce((sum, { bytes }) => sum + bytes, 0))}), in this order:`}
+            : `Selected: ${countOf(eligible.length, 'interval')} (${formatBytes(sumOf(eligible, ({ bytes }) => bytes))}), in this order:`}
         </p>
       )}
       <ol className="numbered">

@@ -2,28 +2,23 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Supervisor, useClusterCompaction, useSupervisors } from '../cluster/index.ts'
 import { send } from '../session/index.ts'
-import { Name, Notice, Problem } from '../ui/index.ts'
+import { Name, Notice, Problem, useWork } from '../ui/index.ts'
 
 /** The supervisors, if compaction runs as supervisors. */
 export function Supervisors() {
   const { data: cluster } = useClusterCompaction()
   const { data: supervisors } = useSupervisors(cluster?.useSupervisors === true)
   const queries = useQueryClient()
-  const [problem, setProblem] = useState<string>()
+  const { problem, run } = useWork()
   const [reviewed, setReviewed] = useState<string>()
   if (!supervisors || supervisors.length === 0) return null
-  const change = async ({ id, suspended }: Supervisor) => {
-    try {
-      await send(`/svc/indexer/v1/supervisor/${encodeURIComponent(id)}/${suspended ? 'resume' : 'suspend'}`, {
-        method: 'POST',
-      })
-      setProblem(undefined)
+  const change = ({ id, suspended }: Supervisor) =>
+    run(async () => {
+      const path = `/svc/indexer/v1/supervisor/${encodeURIComponent(id)}`
+      await send(`${path}/${suspended ? 'resume' : 'suspend'}`, { method: 'POST' })
       setReviewed(undefined)
       await queries.invalidateQueries({ queryKey: ['supervisors'] })
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
-  }
+    })
   return (
     <section aria-labelledby="supervisors-title">
       <h2 id="supervisors-title">Supervisors</h2>

@@ -2,6 +2,7 @@ import { formatBytes } from '@svc/domain/text'
 import type { ScaleTime } from 'd3-scale'
 import { memo } from 'react'
 import type { PreviewView } from '../preview/index.ts'
+import { sumOf } from '../sum-of.ts'
 
 interface BarLaneInput {
   readonly view: PreviewView
@@ -28,8 +29,7 @@ export const BarLane = memo(function BarLane({
   const xOf = (bucket: number) => scale(start + bucket * buckets.widthMs)
   const tiers = Object.entries(buckets.tiers).sort(([a], [b]) => (a < b ? -1 : 1))
   const indexes = Array.from({ length: buckets.count }, (_, index) => index)
-  const sum = (index: number, side: 'before' | 'after') =>
-    tiers.reduce((total, [, bytes]) => total + bytes[side][index]!, 0)
+  const sum = (index: number, side: 'before' | 'after') => sumOf(tiers, ([, bytes]) => bytes[side][index]!)
   // Data that is lost or was never loaded has no replicas, so its own size is drawn.
   const lostAt = (index: number) => Math.max(buckets.unqueryable[index]!, buckets.unused[index]!)
   const tops = indexes.map((index) => Math.max(sum(index, 'after') + lostAt(index), sum(index, 'before')))

@@ -1,7 +1,7 @@
 import { type Costs, costsOf, formatCost, formatCostChange } from '@svc/domain/costs'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import type { PreviewView } from '../preview/index.ts'
-import { Name, Problem, TierMark, visible } from '../ui/index.ts'
+import { Problem, TierName, visible } from '../ui/index.ts'
 import { noPrices, type PriceDraft, pricesOf } from './price-draft.ts'
 
 // Prices belong to the cluster, so all datasources share them. The tab remembers them.
@@ -84,8 +84,7 @@ function PriceTable({
         {costs.tiers.map(({ tier, gibBefore, gibAfter, price }) => (
           <tr key={tier}>
             <th scope="row" className="middle">
-              <TierMark color={colors.get(tier)} />
-              <Name>{tier}</Name>
+              <TierName tier={tier} colors={colors} />
             </th>
             <td className="right middle">
               <input

@@ -1,25 +1,26 @@
 import type { ServedFigures } from '@svc/domain/preview'
 import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
+import { Link } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
+import { sumOf } from '../sum-of.ts'
+import { Bytes, Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
+import { openFirst, SearchField, walkResults } from './search-field.tsx'
 
 const rowHeight = 36
 
-/** All datasources that the user may read. */
+/** All datasources that the user may read, and what else a search finds. */
 export function DatasourceList() {
   const { data, error } = useInventory()
   const future = useFuture()
   const [search, setSearch] = useState('')
-  const [, navigate] = useLocation()
-  const elsewhere = useRef<HTMLParagraphElement>(null)
+  const page = useRef<HTMLDivElement>(null)
   const shown = useMemo(() => {
     const wanted = search.trim().toLowerCase()
     return data?.datasources.filter(({ name }) => name.toLowerCase().includes(wanted)) ?? []
@@ -30,35 +31,23 @@ export function DatasourceList() {
         {error && <p>{error.message}</p>}
       </Empty>
     )
-  if (data.datasources.length === 0) return <NoDatasources />
-  const open = () => {
-    const [first] = shown
-    if (first) navigate(datasourceAddress(first.name))
-    else elsewhere.current?.querySelector('a')?.click()
-  }
+  const field = <SearchField text={search} onText={setSearch} onOpen={() => openFirst(page.current)} />
+  if (data.datasources.length === 0)
+    return (
+      <div ref={page} onKeyDown={walkResults}>
+        <NoDatasources>
+          {field}
+          <Elsewhere text={search} dataSources={[]} />
+        </NoDatasources>
+      </div>
+    )
   return (
-    <div className={future.isFuture ? 'page future' : 'page'}>
+    <div ref={page} className={future.isFuture ? 'page future' : 'page'} onKeyDown={walkResults}>
       <div className="row between">
         <h1>Datasources</h1>
         {data.isLocal && <ClockBar />}
-        <search>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              open()
-            }}
-          >
-            <input
-              type="search"
-              placeholder="Find a datasource, server, or screen ( / )"
-              aria-label="Find a datasource, server, or screen"
-              value={search}
-              onChange={(event) => setSearch(event.target.value)}
-            />
-          </form>
-        </search>
+        {field}
       </div>
-      <Elsewhere text={search} list={elsewhere} />
       {future.answer && <FutureDatasources answer={future.answer} />}
       <p className="dim" role="status" hidden={future.isFuture}>
         {shown.length === data.datasources.length
@@ -66,11 +55,12 @@ export function DatasourceList() {
           : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
       </p>
       {!future.isFuture && shown.length > 0 && <Rows datasources={shown} inventory={data} />}
+      <Elsewhere text={search} dataSources={future.isFuture ? shown.map(({ name }) => name) : []} />
     </div>
   )
 }
 
-function NoDatasources() {
+function NoDatasources({ children }: { readonly children: ReactNode }) {
   const { data: caller } = useCaller()
   const canIngest = caller?.anyDatasource.write === true
   return (
@@ -91,6 +81,7 @@ function NoDatasources() {
           If you expected to see datasources, you may lack the READ permission on them.
         </p>
       )}
+      {children}
     </Empty>
   )
 }
@@ -169,7 +160,9 @@ function Cells({
         </Link>
       </th>
       <td className="right numbers">{formatCount(one.segments)}</td>
-      <td className="right numbers">{formatBytes(one.bytes)}</td>
+      <td className="right numbers">
+        <Bytes of={one.bytes} />
+      </td>
       <td className="stack">
         <Share one={one} colors={colors} max={max} />
       </td>
@@ -191,7 +184,7 @@ function Share({
   readonly max: number
 }) {
   const tiers = Object.entries(bytesByTier).sort(([a], [b]) => (a < b ? -1 : 1))
-  const total = tiers.reduce((sum, [, size]) => sum + size, 0)
+  const total = sumOf(tiers, ([, size]) => size)
   return (
     <span
       className="share"

@@ -1,55 +1,47 @@
 import { formatCount } from '@svc/domain/text'
-import type { RefObject } from 'react'
 import { Link } from 'wouter'
-import { useCaller, useDataServers } from '../cluster/index.ts'
-import { serverAddress } from '../location.ts'
-import { type ScreenLink, useScreens } from '../screens.ts'
+import { maxListedTasks, useAccessDirectory, useCaller, useDataServers, useTasks } from '../cluster/index.ts'
+import { useScreens } from '../screens.ts'
 import { Name } from '../ui/index.ts'
 import { foundElsewhere } from './found-elsewhere.ts'
 
-interface ElsewhereInput {
-  readonly text: string
-  /** The list of links. */
-  readonly list: RefObject<HTMLParagraphElement | null>
-}
-
-/** Links to the screens and servers that a search finds. */
-export function Elsewhere({ text, list }: ElsewhereInput) {
-  const { data: caller } = useCaller()
-  const screens = useScreens()
-  if (text.trim() === '') return null
-  if (caller?.state.read) return <WithServers text={text} list={list} screens={screens} />
-  return <Links text={text} list={list} screens={screens} hosts={[]} />
-}
-
-function WithServers(input: ElsewhereInput & { readonly screens: readonly ScreenLink[] }) {
-  const { data: servers = [] } = useDataServers()
-  return <Links {...input} hosts={servers.map(({ host }) => host)} />
-}
-
-function Links({
+/** Links to what a search finds in addition to the list. Only what the user may read is requested. */
+export function Elsewhere({
   text,
-  list,
-  screens,
-  hosts,
-}: ElsewhereInput & { readonly screens: readonly ScreenLink[]; readonly hosts: readonly string[] }) {
-  const found = foundElsewhere(text, screens, hosts)
-  if (found.screens.length + found.hosts.length === 0) return null
+  dataSources,
+}: {
+  readonly text: string
+  /** The datasources that are not in the list. */
+  readonly dataSources: readonly string[]
+}) {
+  const isSearching = text.trim() !== ''
+  const screens = useScreens()
+  const canSearch = (path: string) => isSearching && screens.some((screen) => screen.path === path)
+  const { data: caller } = useCaller()
+  const { data: servers = [] } = useDataServers(isSearching && caller?.state.read === true)
+  const { data: tasks = [] } = useTasks(maxListedTasks, canSearch('/runs'))
+  const { data: access } = useAccessDirectory(canSearch('/access'))
+  const found = foundElsewhere(text, {
+    dataSources,
+    screens,
+    hosts: servers.map(({ host }) => host),
+    tasks: tasks.map(({ id }) => id),
+    users: Object.keys(access?.users ?? {}),
+  })
+  if (found.length === 0) return null
   return (
-    <p className="row elsewhere" ref={list} role="status" aria-label="Also found">
-      {found.screens.length > 0 && <span className="dim">Screens</span>}
-      {found.screens.map(({ path, label }) => (
-        <Link key={path} href={path}>
-          {label}
-        </Link>
+    <div className="elsewhere" role="status" aria-label="Also found">
+      {found.map(({ kind, links, more }) => (
+        <p key={kind} className="row">
+          <span className="dim">{kind}</span>
+          {links.map(({ label, href }) => (
+            <Link key={href} href={href}>
+              <Name>{label}</Name>
+            </Link>
+          ))}
+          {more > 0 && <span className="dim">and {formatCount(more)} more</span>}
+        </p>
       ))}
-      {found.hosts.length > 0 && <span className="dim">Servers</span>}
-      {found.hosts.map((host) => (
-        <Link key={host} href={serverAddress(host)}>
-          <Name>{host}</Name>
-        </Link>
-      ))}
-      {found.moreHosts > 0 && <span className="dim">and {formatCount(found.moreHosts)} more</span>}
-    </p>
+    </div>
   )
 }

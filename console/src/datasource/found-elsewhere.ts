@@ -1,29 +1,43 @@
 import { byNumberedName } from '../formats/index.ts'
+import { datasourceAddress, serverAddress, taskAddress, userAddress } from '../location.ts'
 import type { ScreenLink } from '../screens.ts'
 
-/** What a search finds in addition to datasources. */
-export interface FoundElsewhere {
+/** What a search can find in addition to the rows of the list, as far as the user may read it. */
+interface Searched {
+  /** The datasources that are not in the list. */
+  readonly dataSources: readonly string[]
   readonly screens: readonly ScreenLink[]
-  /** The first servers whose names contain the text. */
   readonly hosts: readonly string[]
-  /** Number of further servers. */
-  readonly moreHosts: number
+  /** IDs of tasks, newest first. */
+  readonly tasks: readonly string[]
+  readonly users: readonly string[]
 }
 
-const maxHosts = 8
+/** What a search finds of one kind: the first links, and the number of further ones. */
+interface FoundLinks {
+  readonly kind: string
+  readonly links: readonly { readonly label: string; readonly href: string }[]
+  readonly more: number
+}
 
-/** Finds screens that start with a text, and servers whose names contain it. */
-export function foundElsewhere(
-  text: string,
-  screens: readonly ScreenLink[],
-  hosts: readonly string[],
-): FoundElsewhere {
+const maxLinks = 8
+
+/** Finds screens that start with a text, and datasources, servers, tasks, and users whose names contain it. */
+export function foundElsewhere(text: string, searched: Searched): FoundLinks[] {
+  const { dataSources, screens, hosts, tasks, users } = searched
   const wanted = text.trim().toLowerCase()
-  if (wanted === '') return { screens: [], hosts: [], moreHosts: 0 }
-  const found = hosts.filter((host) => host.toLowerCase().includes(wanted)).sort(byNumberedName)
-  return {
-    screens: screens.filter(({ label }) => label.toLowerCase().startsWith(wanted)),
-    hosts: found.slice(0, maxHosts),
-    moreHosts: Math.max(0, found.length - maxHosts),
+  if (wanted === '') return []
+  const named = (kind: string, names: readonly string[], addressOf: (name: string) => string): FoundLinks => {
+    const found = names.filter((name) => name.toLowerCase().includes(wanted))
+    const links = found.slice(0, maxLinks).map((label) => ({ label, href: addressOf(label) }))
+    return { kind, links, more: found.length - links.length }
   }
+  const shown = screens.filter(({ label }) => label.toLowerCase().startsWith(wanted))
+  return [
+    named('Datasources', dataSources, datasourceAddress),
+    { kind: 'Screens', links: shown.map(({ label, path }) => ({ label, href: path })), more: 0 },
+    named('Servers', hosts.toSorted(byNumberedName), serverAddress),
+    named('Users', users.toSorted(byNumberedName), userAddress),
+    named('Tasks', tasks, taskAddress),
+  ].filter(({ links }) => links.length > 0)
 }

@@ -1,11 +1,4 @@
-/** How long loading takes by tier, as the coordinator returns it. Null is unknown. */
-export interface AnsweredLoadTime {
-  readonly durationMs: number | null
-  readonly tiers: Readonly<
-    Record<string, { readonly durationMs: number | null; readonly limitedBy: string | null }>
-  >
-  readonly assumptions: readonly string[]
-}
+import type { AnsweredLoadTime, AnsweredTierLoadTime } from '@svc/domain/load-time'
 
 /** What is said about the time that loading takes. */
 interface LoadTimeParts {
@@ -17,7 +10,12 @@ interface LoadTimeParts {
 }
 
 /** Returns how long loading takes, what limits it, and the tiers for which that is unknown. */
-export function loadTimeParts({ durationMs, tiers }: AnsweredLoadTime): LoadTimeParts {
+export function loadTimeParts({
+  durationMs,
+  tiers,
+}: Pick<AnsweredLoadTime, 'durationMs'> & {
+  readonly tiers: Readonly<Record<string, Pick<AnsweredTierLoadTime, 'durationMs' | 'limitedBy'>>>
+}): LoadTimeParts {
   const entries = Object.entries(tiers)
   return {
     durationMs: durationMs ?? undefined,

@@ -1,3 +1,4 @@
+import type { AnsweredLoadTime } from '@svc/domain/load-time'
 import type { RuleJson } from '@svc/domain/rules'
 import { formatList } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
@@ -5,7 +6,7 @@ import { useEffect, useState } from 'react'
 import { useCaller } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { formatSpan } from '../ui/index.ts'
-import { type AnsweredLoadTime, loadTimeParts } from './load-time-text.ts'
+import { loadTimeParts } from './load-time-text.ts'
 
 // So that typing does not send a request for each key.
 const pauseMs = 600

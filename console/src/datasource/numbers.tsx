@@ -1,5 +1,6 @@
 import type { AnsweredEffects, EffectName } from '@svc/domain/preview'
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatCount } from '@svc/domain/text'
+import { Bytes } from '../ui/index.ts'
 
 const rows: readonly (readonly [EffectName, string])[] = [
   ['unqueryable', 'Unqueryable'],
@@ -36,7 +37,7 @@ export function Numbers({ effects }: { readonly effects: AnsweredEffects }) {
             <div key={name} title={interval ?? undefined}>
               <dt>{label}</dt>
               <dd className={isLoss ? 'loss-text' : ''}>{countOf(segments, 'segment')}</dd>
-              <dd className={isLoss ? 'loss-text' : 'dim'}>{segments > 0 ? formatBytes(bytes) : ''}</dd>
+              <dd className={isLoss ? 'loss-text' : 'dim'}>{segments > 0 && <Bytes of={bytes} />}</dd>
             </div>
           )
         })}
@@ -44,7 +45,7 @@ export function Numbers({ effects }: { readonly effects: AnsweredEffects }) {
         <div key={label}>
           <dt>{label}</dt>
           <dd>{formatCount(copies)}</dd>
-          <dd className="dim">{copies > 0 ? formatBytes(bytes) : ''}</dd>
+          <dd className="dim">{copies > 0 && <Bytes of={bytes} />}</dd>
         </div>
       ))}
     </dl>

@@ -5,7 +5,18 @@ import { useState } from 'react'
 import { useCaller, useLastRuleChange } from '../cluster/index.ts'
 import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { ChangeBy, CopyButton, formatDays, isTypedName, Name, Notice, Problem, visible } from '../ui/index.ts'
+import {
+  ChangedByOther,
+  CopyButton,
+  Discarded,
+  formatDays,
+  isTypedName,
+  Name,
+  Notice,
+  Outcome,
+  Problem,
+  visible,
+} from '../ui/index.ts'
 import { CostsOfEdit } from './costs.tsx'
 import { curlOf } from './curl.ts'
 import { LoadTime } from './load-time.tsx'
@@ -13,7 +24,7 @@ import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { RuleDifferences } from './rule-changes.tsx'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
 import { linkToRules } from './rules-link.ts'
-import { type Applied, useApply } from './use-apply.ts'
+import { useApply } from './use-apply.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 interface ReviewInput {
@@ -54,20 +65,20 @@ export function ReviewPanel(input: ReviewInput) {
       {warnings.length > maxWarnings && (
         <p className="hint">{countOf(warnings.length - maxWarnings, 'more warning')}.</p>
       )}
-      {isChangedByOther && <ChangedByOther dataSource={dataSource} edit={edit} stored={stored} />}
+      {isChangedByOther && <OtherChange dataSource={dataSource} edit={edit} stored={stored} />}
       {edit.isEdited ? (
         <ApplyForm input={input} isChangedByOther={isChangedByOther} apply={apply} />
       ) : (
         <>
           {apply.applied && (
-            <AppliedBox
-              applied={apply.applied}
-              view={view}
-              onUndo={() => void apply.undo()}
-              problem={apply.problem}
-            />
+            <Outcome onUndo={apply.applied.isUndone ? undefined : () => void apply.undo()}>
+              <b>{apply.applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
+              {/* A preview of the future does not show what the change still does. */}
+              {!input.isFuture && remainingText(view)}
+            </Outcome>
           )}
-          {edit.canRestore && <DiscardedBox edit={edit} />}
+          {apply.applied && apply.problem && <Problem>{apply.problem}</Problem>}
+          {edit.canRestore && <Discarded onRestore={() => edit.step({ kind: 'restore' })} />}
         </>
       )}
     </section>
@@ -268,8 +279,8 @@ function Buttons({
   )
 }
 
-/** Shows what another person changed while this edit was open. Nothing is applied until the user has chosen one. */
-function ChangedByOther({
+/** What another person changed while this edit was open. */
+function OtherChange({
   dataSource,
   edit,
   stored,
@@ -280,66 +291,24 @@ function ChangedByOther({
 }) {
   const { data: last } = useLastRuleChange(dataSource)
   return (
-    <div className="notice warning" role="alert">
-      <b>These rules changed while you were editing.</b> {last && <ChangeBy change={last} />}
+    <ChangedByOther
+      what="these rules"
+      last={last}
+      onKeep={() => edit.step({ kind: 'rebase' })}
+      onDiscard={edit.discard}
+    >
       <RuleDifferences before={edit.base} after={stored} />
-      <div className="row">
-        <button type="button" onClick={() => edit.step({ kind: 'rebase' })}>
-          Keep my edit and replace these rules
-        </button>
-        <button type="button" onClick={edit.discard}>
-          Discard my edit
-        </button>
-      </div>
-    </div>
+    </ChangedByOther>
   )
 }
 
-/** Offers to continue an edit that was discarded. */
-const DiscardedBox = ({ edit }: { readonly edit: RulesEdit }) => (
-  <Notice kind="done" role="status">
-    <span className="row between">
-      The edit was discarded.
-      <button type="button" onClick={() => edit.step({ kind: 'restore' })}>
-        Restore
-      </button>
-    </span>
-  </Notice>
-)
-
-/** What happens after an edit is applied, and how to undo it. */
-function AppliedBox({
-  applied,
-  view,
-  onUndo,
-  problem,
-}: {
-  readonly applied: Applied
-  readonly view: PreviewView
-  onUndo(): void
-  readonly problem: string | undefined
-}) {
-  const { loaded, dropped, moved, waitingForTier, doesNotFit } = view.answer.summary.effects
+/** Says what the servers still have to do after a change. */
+function remainingText({ answer }: PreviewView): string {
+  const { loaded, dropped, moved, waitingForTier, doesNotFit } = answer.summary.effects
   const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
   const missing = waitingForTier.copies! + doesNotFit.copies!
-  return (
-    <Notice kind="done" role="status">
-      <div className="row between">
-        <span>
-          <b>{applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
-          {loads + drops > 0
-            ? `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
-            : missing === 0
-              ? 'All replicas are where the rules require them.'
-              : `${countOf(missing, 'replica')} cannot be loaded.`}
-        </span>
-        {!applied.isUndone && (
-          <button type="button" onClick={onUndo}>
-            Undo
-          </button>
-        )}
-      </div>
-      {problem && <p className="problem">{problem}</p>}
-    </Notice>
-  )
+  if (loads + drops > 0) return `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
+  return missing === 0
+    ? 'All replicas are where the rules require them.'
+    : `${countOf(missing, 'replica')} cannot be loaded.`
 }

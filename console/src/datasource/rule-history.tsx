@@ -1,8 +1,8 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
-import { useEffect, useMemo, useRef } from 'react'
+import { useMemo } from 'react'
 import { type DetailedRuleChange, maxRuleChanges, useRuleHistory } from '../cluster/index.ts'
-import { formatMinute, Name, Problem } from '../ui/index.ts'
+import { Dialog, formatMinute, Name, Problem } from '../ui/index.ts'
 import { RuleDifferences } from './rule-changes.tsx'
 import { sameRules } from './rules-draft.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
@@ -17,55 +17,67 @@ export function RuleHistory({
   readonly edit: RulesEdit
   onClose(): void
 }) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const { data, error } = useRuleHistory(dataSource)
-  useEffect(() => dialog.current?.showModal(), [])
-  const restore = (list: readonly RuleJson[]) => {
-    edit.step({ kind: 'replace', list })
-    dialog.current?.close()
-  }
   return (
-    <dialog ref={dialog} className="rule-history" aria-labelledby="rule-history-title" onClose={onClose}>
-      <div className="row between">
-        <h2 id="rule-history-title">
+    <Dialog
+      className="rule-history"
+      title={
+        <>
           Rule changes of <Name>{dataSource}</Name>
-        </h2>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
-      {error && <Problem>{error.message}</Problem>}
-      {data?.length === 0 && <p className="dim">The rules have never been changed.</p>}
-      <div className="scroll" tabIndex={0} role="group" aria-label="Changes, newest first">
-        <table>
-          <thead>
-            <tr>
-              <th>time</th>
-              <th>who</th>
-              <th>what</th>
-              <th>
-                <span className="unseen">Earlier rules</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data?.map((change, index) => (
-              <Change
-                key={`${change.auditTime} ${index}`}
-                change={change}
-                stored={edit.base}
-                onRestore={restore}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {data?.length === maxRuleChanges && (
-        <p className="hint">The last {countOf(maxRuleChanges, 'change')} are listed.</p>
+        </>
+      }
+      onClose={onClose}
+    >
+      {(close) => (
+        <>
+          {error && <Problem>{error.message}</Problem>}
+          {data?.length === 0 && <p className="dim">The rules have never been changed.</p>}
+          <ChangeTable
+            changes={data ?? []}
+            stored={edit.base}
+            onRestore={(list) => {
+              edit.step({ kind: 'replace', list })
+              close()
+            }}
+          />
+          {data?.length === maxRuleChanges && (
+            <p className="hint">The last {countOf(maxRuleChanges, 'change')} are listed.</p>
+          )}
+        </>
       )}
-    </dialog>
+    </Dialog>
   )
 }
+
+interface ChangeInput {
+  readonly stored: readonly RuleJson[]
+  onRestore(list: readonly RuleJson[]): void
+}
+
+const ChangeTable = ({
+  changes,
+  ...input
+}: ChangeInput & { readonly changes: readonly DetailedRuleChange[] }) => (
+  <div className="scroll" tabIndex={0} role="group" aria-label="Changes, newest first">
+    <table>
+      <thead>
+        <tr>
+          <th>time</th>
+          <th>who</th>
+          <th>what</th>
+          <th>
+            <span className="unseen">Earlier rules</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map((change, index) => (
+          <Change key={`${change.auditTime} ${index}`} change={change} {...input} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
 
 const rulesIn = (text: string | null): readonly RuleJson[] =>
   text === null ? [] : (JSON.parse(text) as readonly RuleJson[])
@@ -74,11 +86,7 @@ function Change({
   change: { auditTime, auditInfo, payload, replaced },
   stored,
   onRestore,
-}: {
-  readonly change: DetailedRuleChange
-  readonly stored: readonly RuleJson[]
-  onRestore(list: readonly RuleJson[]): void
-}) {
+}: ChangeInput & { readonly change: DetailedRuleChange }) {
   const { author, identity, comment } = auditInfo
   const before = useMemo(() => rulesIn(replaced), [replaced])
   const after = useMemo(() => rulesIn(payload), [payload])

@@ -1,7 +1,7 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
 import {
   callWorker,
@@ -9,7 +9,7 @@ import {
   type ExplainedSegments,
   type TimeRange,
 } from '../preview/index.ts'
-import { formatTime, Name, Problem } from '../ui/index.ts'
+import { Dialog, formatTime, Name, Problem } from '../ui/index.ts'
 import { SegmentPanel } from './segment-explanation.tsx'
 
 const limit = 5000
@@ -30,11 +30,9 @@ export function SegmentsDialog({
   readonly range: TimeRange | undefined
   onClose(): void
 }) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const { data: inventory } = useInventory()
   const [chosen, setChosen] = useState<string>()
   const [onlyLacking, setOnlyLacking] = useState(range === undefined)
-  useEffect(() => dialog.current?.showModal(), [])
   const explained = useQuery({
     queryKey: ['explain', dataSource, range, onlyLacking, inventory?.revision],
     queryFn: () => callWorker('explain', { dataSource, range: range ?? allTime, onlyLacking, limit }),
@@ -42,37 +40,38 @@ export function SegmentsDialog({
   })
   const segments = explained.data?.segments ?? []
   const selected = segments.find(({ id }) => id === chosen) ?? segments.find(lacksReplicas) ?? segments[0]
+  const title = (
+    <>
+      Why: <Name>{dataSource}</Name>,{' '}
+      {range ? `${formatTime(range.start)} to ${formatTime(range.end)}` : 'all data'}
+    </>
+  )
   return (
-    <dialog ref={dialog} className="why" aria-labelledby="why-title" onClose={onClose}>
-      <div className="row between">
-        <h2 id="why-title">
-          Why: <Name>{dataSource}</Name>,{' '}
-          {range ? `${formatTime(range.start)} to ${formatTime(range.end)}` : 'all data'}
-        </h2>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
-      <div className="row between">
-        <p className="dim">{explained.data && countText(explained.data)}</p>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={onlyLacking}
-            onChange={(event) => setOnlyLacking(event.target.checked)}
-          />
-          Only segments that lack replicas
-        </label>
-      </div>
-      {explained.error && <Problem>{explained.error.message}</Problem>}
-      {explained.data && segments.length === 0 && (
-        <p>{onlyLacking ? 'All segments have the replicas that their rules require.' : 'No segments.'}</p>
+    <Dialog className="why" title={title} onClose={onClose}>
+      {() => (
+        <>
+          <div className="row between">
+            <p className="dim">{explained.data && countText(explained.data)}</p>
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={onlyLacking}
+                onChange={(event) => setOnlyLacking(event.target.checked)}
+              />
+              Only segments that lack replicas
+            </label>
+          </div>
+          {explained.error && <Problem>{explained.error.message}</Problem>}
+          {explained.data && segments.length === 0 && (
+            <p>{onlyLacking ? 'All segments have the replicas that their rules require.' : 'No segments.'}</p>
+          )}
+          <div className="why-columns">
+            <SegmentList segments={segments} selected={selected?.id} onSelect={setChosen} />
+            {selected && <SegmentPanel key={selected.id} dataSource={dataSource} segment={selected} />}
+          </div>
+        </>
       )}
-      <div className="why-columns">
-        <SegmentList segments={segments} selected={selected?.id} onSelect={setChosen} />
-        {selected && <SegmentPanel key={selected.id} dataSource={dataSource} segment={selected} />}
-      </div>
-    </dialog>
+    </Dialog>
   )
 }
 

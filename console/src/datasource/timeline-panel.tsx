@@ -3,7 +3,7 @@ import { countOf, formatBytes } from '@svc/domain/text'
 import { useMemo, useState } from 'react'
 import { type UnusedSegment, useCompaction, useInventory, useUnusedSegments } from '../cluster/index.ts'
 import type { PreviewView, TimeRange } from '../preview/index.ts'
-import { Empty, formatTime, Name, TierMark, visible } from '../ui/index.ts'
+import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
 import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
 import { parseList } from './parsed-rules.ts'
@@ -195,8 +195,7 @@ function Legend({
       <ul className="legend">
         {tiers.map((tier) => (
           <li key={tier}>
-            <TierMark color={colors.get(tier)} />
-            <Name>{tier}</Name>
+            <TierName tier={tier} colors={colors} />
           </li>
         ))}
         <li>
@@ -263,8 +262,7 @@ function CursorDetails({
       </b>
       {Object.entries(buckets.tiers).map(([tier, { before, after }]) => (
         <span key={tier}>
-          <TierMark color={colors.get(tier)} />
-          <Name>{tier}</Name> {formatBytes(after[cursor]!)}
+          <TierName tier={tier} colors={colors} /> {formatBytes(after[cursor]!)}
           {before[cursor] !== after[cursor] && (
             <span className="dim"> (served {formatBytes(before[cursor]!)})</span>
           )}

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { maxUnusedSegments, rulesPath, type UnusedSegment, useCaller } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { Problem, useWork } from '../ui/index.ts'
 
 /** How much unused data there is, and a button that makes what the rules keep queryable again. */
@@ -23,7 +24,7 @@ export function UnusedSegments({
       await queries.invalidateQueries()
     })
   if (unused.length === 0 && marked === undefined) return null
-  const bytes = unused.reduce((sum, { size }) => sum + size, 0)
+  const bytes = sumOf(unused, ({ size }) => size)
   const atLeast = unused.length === maxUnusedSegments ? 'At least ' : ''
   return (
     <div className="row unused" role="status">

@@ -9,7 +9,7 @@ import { type ChangeNote, sameRules } from './rules-draft.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 /** A change that was applied. */
-export interface Applied {
+interface Applied {
   /** The rules before and after it. */
   readonly before: readonly RuleJson[]
   readonly after: readonly RuleJson[]

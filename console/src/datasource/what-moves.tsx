@@ -1,7 +1,7 @@
 import type { TierMove } from '@svc/domain/preview'
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatCount } from '@svc/domain/text'
 import type { PreviewView } from '../preview/index.ts'
-import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
+import { Bytes, TierFill, TierName } from '../ui/index.ts'
 import { Numbers } from './numbers.tsx'
 
 /** Which replicas go where, and how full the tiers are afterward. */
@@ -54,13 +54,16 @@ export function WhatMoves({
             {changes.map(([tier, { before, after }]) => (
               <tr key={tier}>
                 <th scope="row">
-                  <TierMark color={colors.get(tier)} />
-                  <Name>{tier}</Name>
+                  <TierName tier={tier} colors={colors} />
                 </th>
-                <td className="right">{formatBytes(before.bytes)}</td>
-                <td className="right">{formatBytes(after.bytes)}</td>
+                <td className="right">
+                  <Bytes of={before.bytes} />
+                </td>
+                <td className="right">
+                  <Bytes of={after.bytes} />
+                </td>
                 <td>
-                  <Fill totals={view.answer.summary.tiers?.[tier]} color={colors.get(tier)} />
+                  <Fill tier={tier} totals={view.answer.summary.tiers?.[tier]} colors={colors} />
                 </td>
               </tr>
             ))}
@@ -101,27 +104,15 @@ function MovesTable({
         {moves.map(({ from, to, segments, copies, bytes }) => (
           <tr key={`${from} ${to}`}>
             <th scope="row">
-              {from === undefined ? (
-                'new'
-              ) : (
-                <>
-                  <TierMark color={colors.get(from)} />
-                  <Name>{from}</Name>
-                </>
-              )}
+              {from === undefined ? 'new' : <TierName tier={from} colors={colors} />}
               <span className="arrow"> → </span>
-              {to === undefined ? (
-                'dropped'
-              ) : (
-                <>
-                  <TierMark color={colors.get(to)} />
-                  <Name>{to}</Name>
-                </>
-              )}
+              {to === undefined ? 'dropped' : <TierName tier={to} colors={colors} />}
             </th>
             <td className="right">{formatCount(segments)}</td>
             <td className="right">{formatCount(copies)}</td>
-            <td className="right">{formatBytes(bytes)}</td>
+            <td className="right">
+              <Bytes of={bytes} />
+            </td>
           </tr>
         ))}
       </tbody>
@@ -132,23 +123,24 @@ function MovesTable({
 type TierTotals = NonNullable<PreviewView['answer']['summary']['tiers']>[string]
 
 function Fill({
+  tier,
   totals,
-  color,
+  colors,
 }: {
+  readonly tier: string
   readonly totals: TierTotals | undefined
-  readonly color: number | undefined
+  readonly colors: ReadonlyMap<string, number>
 }) {
   if (!totals) return <span className="dim">not shown</span>
   const { bytesAfter, capacityBytes, servers, doesNotFit } = totals
-  if (servers === 0) return <span>no servers</span>
-  if (capacityBytes === null) return <span>{formatBytes(bytesAfter)}, unlimited</span>
+  if (servers === 0) return 'no servers'
   return (
-    <span className="fill">
-      <Meter label="Fill" value={bytesAfter} max={capacityBytes} color={color} />
-      <span>
-        {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
-        {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} will not fit`}
-      </span>
-    </span>
+    <TierFill
+      tier={tier}
+      usedBytes={bytesAfter}
+      maxBytes={capacityBytes}
+      misfitBytes={doesNotFit.bytes}
+      colors={colors}
+    />
   )
 }

@@ -8,6 +8,7 @@ import {
   useInventory,
   useLoadQueues,
 } from '../cluster/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { Empty } from '../ui/index.ts'
 import { FaultForm, type FaultPlace } from './fault-form.tsx'
 import { FaultList } from './fault-list.tsx'
@@ -120,10 +121,10 @@ function State() {
   const { data: queues } = useLoadQueues()
   const { data: inventory } = useInventory()
   if (!state || !inventory) return <p className="sentence">&nbsp;</p>
-  const unserved = inventory.datasources.reduce((sum, one) => sum + one.unserved, 0)
-  const lacking = inventory.datasources.reduce((sum, one) => sum + one.underReplicated, 0)
-  const loads = Object.values(queues ?? {}).reduce((sum, one) => sum + one.segmentsToLoad, 0)
-  const bytes = Object.values(queues ?? {}).reduce((sum, one) => sum + one.segmentsToLoadSize, 0)
+  const unserved = sumOf(inventory.datasources, (one) => one.unserved)
+  const lacking = sumOf(inventory.datasources, (one) => one.underReplicated)
+  const loads = sumOf(Object.values(queues ?? {}), (one) => one.segmentsToLoad)
+  const bytes = sumOf(Object.values(queues ?? {}), (one) => one.segmentsToLoadSize)
   const parts = [
     state.settled
       ? 'The cluster is settled.'

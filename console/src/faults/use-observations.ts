@@ -8,6 +8,7 @@ import {
   useLeaders,
   watchMs,
 } from '../cluster/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { faultText } from './fault-text.ts'
 import { eventsBetween, type Observation } from './recovery-events.ts'
 import type { TopologyServer } from './topology-layout.ts'
@@ -73,7 +74,7 @@ export function useRecoveryEvents(
       ),
       leaders: leaders ? { coordinator: addressOf(coordinator), overlord: addressOf(overlord) } : {},
       isSettled: state.settled,
-      unserved: (inventory?.datasources ?? []).reduce((sum, { unserved }) => sum + unserved, 0),
+      unserved: sumOf(inventory?.datasources ?? [], ({ unserved }) => unserved),
       faults: new Set(faults.map(describe)),
     }
   }, [servers, faults, state, leaders, inventory])

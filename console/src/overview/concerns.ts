@@ -10,6 +10,7 @@ import type {
   TaskStatus,
 } from '../cluster/index.ts'
 import { formatSpan } from '../formats/index.ts'
+import { sumOf } from '../sum-of.ts'
 
 /** What needs attention: a sentence, and the screen that shows more. */
 export interface Concern {
@@ -118,8 +119,8 @@ export const queueConcerns = (metrics: ReadonlyMap<MeasuredRole, Metrics>): Conc
 export function tierConcerns(servers: readonly DataServer[]): Concern[] {
   const historicals = servers.filter(({ type }) => type === 'historical')
   return [...Map.groupBy(historicals, ({ tier }) => tier)].flatMap(([tier, list]) => {
-    const used = list.reduce((sum, { currSize }) => sum + currSize, 0)
-    const max = list.reduce((sum, { maxSize }) => sum + maxSize, 0)
+    const used = sumOf(list, ({ currSize }) => currSize)
+    const max = sumOf(list, ({ maxSize }) => maxSize)
     if (max === 0 || used / max <= fullShare) return []
     return [{ text: `Tier ${tier} is ${Math.floor((100 * used) / max)}% full.`, href: '/tiers' }]
   })

@@ -21,6 +21,7 @@ import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { Empty, formatMinute, Name, Notice, Problem, tierColors, visible } from '../ui/index.ts'
 import {
   type Concern,
@@ -106,9 +107,9 @@ function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
 /** What there is, and what is happening to it. */
 function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
   const { datasources, tiers } = inventory
-  const segments = datasources.reduce((sum, one) => sum + one.segments, 0)
-  const bytes = datasources.reduce((sum, one) => sum + one.bytes, 0)
-  const servers = tiers.reduce((sum, one) => sum + one.servers, 0)
+  const segments = sumOf(datasources, (one) => one.segments)
+  const bytes = sumOf(datasources, (one) => one.bytes)
+  const servers = sumOf(tiers, (one) => one.servers)
   return (
     <section aria-label="State" className="lead">
       <p className="sentence">
@@ -136,7 +137,7 @@ function Activity() {
   const { data: queues } = useLoadQueues()
   const { data: tasks } = useUnfinishedTasks()
   const sum = (of: 'segmentsToLoad' | 'segmentsToDrop' | 'segmentsToLoadSize') =>
-    Object.values(queues ?? {}).reduce((total, queue) => total + queue[of], 0)
+    sumOf(Object.values(queues ?? {}), (queue) => queue[of])
   const [loads, drops] = [sum('segmentsToLoad'), sum('segmentsToDrop')]
   return (
     <p className="sentence" role="status">

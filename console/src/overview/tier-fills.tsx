@@ -1,6 +1,7 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { formatCount } from '@svc/domain/text'
 import type { DataServer } from '../cluster/index.ts'
-import { formatShare, Meter, Name, TierMark, visible } from '../ui/index.ts'
+import { sumOf } from '../sum-of.ts'
+import { Bytes, TierFill, TierName } from '../ui/index.ts'
 
 /** How full each tier is. */
 export function TierFills({
@@ -24,28 +25,19 @@ export function TierFills({
       </thead>
       <tbody>
         {tiers.map(([tier, list]) => {
-          const used = list.reduce((sum, { currSize }) => sum + currSize, 0)
-          const max = list.reduce((sum, { maxSize }) => sum + maxSize, 0)
+          const used = sumOf(list, ({ currSize }) => currSize)
+          const max = sumOf(list, ({ maxSize }) => maxSize)
           return (
             <tr key={tier}>
               <th scope="row">
-                <TierMark color={colors.get(tier)} />
-                <Name>{tier}</Name>
+                <TierName tier={tier} colors={colors} />
               </th>
               <td className="right">{formatCount(list.length)}</td>
-              <td className="right">{formatBytes(used)}</td>
+              <td className="right">
+                <Bytes of={used} />
+              </td>
               <td>
-                <span className="fill">
-                  <Meter
-                    label={`Usage of ${visible(tier)}`}
-                    value={used}
-                    max={max}
-                    color={colors.get(tier)}
-                  />
-                  <span className="numbers">
-                    {formatShare(used, max)} of {formatBytes(max)}
-                  </span>
-                </span>
+                <TierFill tier={tier} usedBytes={used} maxBytes={max} colors={colors} />
               </td>
             </tr>
           )

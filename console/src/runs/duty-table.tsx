@@ -44,7 +44,7 @@ function GroupRow({ role, group }: { readonly role: 'coordinator' | 'overlord'; 
           <button type="button" className="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
             {name}
           </button>
-          <div className="dim">{dutyNames.join(', ')}</div>
+          <div className="dim duty-names">{dutyNames.join(', ')}</div>
         </th>
         <td>{role}</td>
         <td className="right">{formatDuration(period)}</td>

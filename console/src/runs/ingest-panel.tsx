@@ -10,7 +10,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, type FormEvent, useState } from 'react'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
-import { Name, Problem, visible } from '../ui/index.ts'
+import { Name, Problem, useWork, visible } from '../ui/index.ts'
 
 /** A file that the user chose, and what its first rows show. */
 interface ChosenFile {
@@ -122,27 +122,21 @@ function IngestForm({
   const [ingestion, setIngestion] = useState(() => ingestionOf(file.name, sample))
   const { dataSource, timestampColumn, append } = ingestion
   const change = (changed: Partial<FileIngestion>) => setIngestion({ ...ingestion, ...changed })
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setIsBusy] = useState(false)
+  const { problem, isBusy, run } = useWork()
   const { data: caller } = useCaller(dataSource)
   const isForbidden = caller?.datasource?.write === false
   const isNew = inventory?.datasources.every(({ name, segments }) => name !== dataSource || segments === 0)
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    setIsBusy(true)
-    setProblem(undefined)
-    try {
+    void run(async () => {
       const body = fileTask(ingestion, { type: 'inline', data: await file.text() })
       const { task } = await fetchJson<{ task: string }>('/svc/indexer/v1/task', { method: 'POST', body })
       await queries.invalidateQueries({ queryKey: ['tasks'] })
       onTask(task)
-    } catch (error) {
-      setProblem((error as Error).message)
-      setIsBusy(false)
-    }
+    })
   }
   return (
-    <form className="review" onSubmit={(event) => void submit(event)}>
+    <form className="review" onSubmit={submit}>
       <Columns sample={sample} />
       <Fields sample={sample} ingestion={ingestion} onChange={change} />
       {isNew ? (

@@ -1,7 +1,9 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
+import { useLocation, useParams } from 'wouter'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
-import { type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
+import { maxListedTasks, type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
+import { nameInAddress, taskAddress } from '../location.ts'
 import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
 import { IngestPanel } from './ingest-panel.tsx'
@@ -9,15 +11,14 @@ import { TaskPanel } from './task-panel.tsx'
 import { stateOf } from './task-state.ts'
 
 const states = ['all', 'waiting', 'pending', 'running', 'succeeded', 'failed'] as const
-const maxTasks = 500
 
 /** Duty runs and tasks: what ran, how long it took, and what failed. */
 export function RunsScreen() {
   const { data: caller } = useCaller()
   const canIngest = caller?.anyDatasource.write === true
-  const tasks = useTasks(maxTasks)
+  const tasks = useTasks(maxListedTasks)
   const [state, setState] = useState<(typeof states)[number]>('all')
-  const [selected, setSelected] = useState<string>()
+  const [selected, select] = useSelection()
   const all = tasks.data ?? []
   const shown = all.filter((task) => state === 'all' || stateOf(task) === state)
   const task = all.find(({ id }) => id === selected)
@@ -49,9 +50,9 @@ export function RunsScreen() {
           </div>
           {tasks.error && <Problem>{tasks.error.message}</Problem>}
           {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} canIngest={canIngest} />}
-          {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={setSelected} />}
-          {all.length === maxTasks && (
-            <p className="hint">The newest {countOf(maxTasks, 'task')} are listed.</p>
+          {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={select} />}
+          {all.length === maxListedTasks && (
+            <p className="hint">The newest {countOf(maxListedTasks, 'task')} are listed.</p>
           )}
         </section>
       </div>
@@ -59,12 +60,24 @@ export function RunsScreen() {
         {task ? (
           <TaskPanel key={task.id} task={task} />
         ) : (
-          <p className="dim">Choose a task to see its log and why it failed.</p>
+          <p className="dim">
+            {selected === undefined || !tasks.data
+              ? 'Choose a task to see its log and why it failed.'
+              : `The task of this address is not among the newest ${countOf(maxListedTasks, 'task')} that you may read.`}
+          </p>
         )}
-        {canIngest && <IngestPanel onTask={setSelected} />}
+        {canIngest && <IngestPanel onTask={select} />}
       </aside>
     </div>
   )
+}
+
+/** The selected task, which is part of the address, and a function that selects another one. */
+function useSelection() {
+  const { task } = useParams<{ readonly task?: string }>()
+  const [, navigate] = useLocation()
+  const selected = task === undefined ? undefined : nameInAddress(task)
+  return [selected, (id: string) => navigate(taskAddress(id), { replace: true })] as const
 }
 
 function NoTasks({ isFiltered, canIngest }: { readonly isFiltered: boolean; readonly canIngest: boolean }) {

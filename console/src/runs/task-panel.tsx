@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { type TaskStatus, useCaller } from '../cluster/index.ts'
 import { fetchJson, send } from '../session/index.ts'
-import { formatMinute, Name, Notice } from '../ui/index.ts'
+import { ConfirmedButton, formatMinute, Name, Notice, Problem, useWork } from '../ui/index.ts'
 import { hasStarted, stateOf } from './task-state.ts'
 
 const logBytes = 30_000
@@ -91,35 +90,23 @@ function WhyTask({ task }: { readonly task: TaskStatus }) {
 function Shutdown({ path, dataSource }: { readonly path: string; readonly dataSource: string }) {
   const { data: caller } = useCaller(dataSource)
   const queries = useQueryClient()
-  const [isAsking, setIsAsking] = useState(false)
-  const [problem, setProblem] = useState<string>()
+  const { problem, isBusy, run } = useWork()
   if (caller?.datasource?.write !== true) return null
-  const shutDown = async () => {
-    try {
+  const shutDown = () =>
+    run(async () => {
       await send(`${path}/shutdown`, { method: 'POST' })
       await queries.invalidateQueries({ queryKey: ['tasks'] })
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
-  }
+    })
   return (
-    <div className="row">
-      {isAsking ? (
-        <>
-          <span>Shut down this task? Its work will be lost.</span>
-          <button type="button" className="danger" onClick={() => void shutDown()}>
-            Shut down
-          </button>
-          <button type="button" onClick={() => setIsAsking(false)}>
-            Cancel
-          </button>
-        </>
-      ) : (
-        <button type="button" onClick={() => setIsAsking(true)}>
-          Shut down…
-        </button>
-      )}
-      {problem && <span className="problem">{problem}</span>}
-    </div>
+    <>
+      <ConfirmedButton
+        label="Shut down…"
+        question="Shut down this task? Its work will be lost."
+        confirm="Shut down"
+        isBusy={isBusy}
+        onConfirm={() => void shutDown()}
+      />
+      {problem && <Problem>{problem}</Problem>}
+    </>
   )
 }

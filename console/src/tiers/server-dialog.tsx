@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
 import { type DataServer, refreshMs } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
-import { Name, Problem } from '../ui/index.ts'
+import { Dialog, Name, Problem } from '../ui/index.ts'
 
 /** Whether servers can be explained. A snapshot does not say what its servers are doing. */
 export const canExplainServers = hasCluster
@@ -10,8 +9,6 @@ export const canExplainServers = hasCluster
 /** Why a server is as full as it is, what it is doing, and why it gets no more loads. */
 export function ServerDialog({ server, onClose }: { readonly server: DataServer; onClose(): void }) {
   const { host, tier } = server
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   const { data, error } = useQuery({
     queryKey: ['explainServer', host],
     queryFn: () =>
@@ -21,25 +18,26 @@ export function ServerDialog({ server, onClose }: { readonly server: DataServer;
     retry: false,
     refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
   })
+  const title = (
+    <>
+      Why: <Name>{host}</Name> in <Name>{tier}</Name>
+    </>
+  )
   return (
-    <dialog ref={dialog} className="explained-server" aria-labelledby="server-title" onClose={onClose}>
-      <div className="row between">
-        <h2 id="server-title">
-          Why: <Name>{host}</Name> in <Name>{tier}</Name>
-        </h2>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
-      {error && <Problem>{error.message}</Problem>}
-      {!data && !error && <p className="dim">Loading the explanation</p>}
-      <ul className="sentences">
-        {data?.sentences.map((text) => (
-          <li key={text}>
-            <bdi>{text}</bdi>.
-          </li>
-        ))}
-      </ul>
-    </dialog>
+    <Dialog className="explained-server" title={title} onClose={onClose}>
+      {() => (
+        <>
+          {error && <Problem>{error.message}</Problem>}
+          {!data && !error && <p className="dim">Loading the explanation</p>}
+          <ul className="sentences">
+            {data?.sentences.map((text) => (
+              <li key={text}>
+                <bdi>{text}</bdi>.
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Dialog>
   )
 }

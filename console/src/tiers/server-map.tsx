@@ -1,7 +1,8 @@
-import { formatBytes } from '@svc/domain/text'
+import { countOf, formatBytes } from '@svc/domain/text'
 import { type KeyboardEvent, type MouseEvent, memo, useMemo, useRef, useState } from 'react'
-import type { DataServer, QueueSize } from '../cluster/index.ts'
+import type { DataServer, QueueSize, ServerActivity } from '../cluster/index.ts'
 import { formatShare, Name, useWidth } from '../ui/index.ts'
+import { queueText } from './queue-text.ts'
 
 // Cells become smaller when there are many servers, so that all of them are visible at once.
 const sizes = [
@@ -15,12 +16,13 @@ interface MapInput {
   /** In the order in which they are shown. */
   readonly servers: readonly DataServer[]
   readonly queues: Readonly<Record<string, QueueSize>>
+  readonly activity: Readonly<Record<string, ServerActivity>>
   readonly colors: ReadonlyMap<string, number>
   onSelect(index: number): void
 }
 
 /** All servers at a glance: a cell for each one, filled as far as the server is. Arrow keys and clicks select a server. */
-export function ServerMap({ servers, queues, colors, onSelect }: MapInput) {
+export function ServerMap({ servers, queues, activity, colors, onSelect }: MapInput) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const [selected, setSelected] = useState<number>()
@@ -66,7 +68,7 @@ export function ServerMap({ servers, queues, colors, onSelect }: MapInput) {
             onClick={onClick}
             aria-hidden="true"
           >
-            <Cells servers={servers} queues={queues} colors={colors} cell={cell} perRow={perRow} />
+            <Cells {...{ servers, queues, activity, colors, cell, perRow }} />
             {selected !== undefined && current && (
               <rect
                 className="selected"
@@ -79,46 +81,55 @@ export function ServerMap({ servers, queues, colors, onSelect }: MapInput) {
           </svg>
         )}
       </div>
-      <Selected server={current} />
+      <Selected server={current} queues={queues} activity={activity} />
     </div>
   )
 }
 
-const Selected = ({ server }: { readonly server: DataServer | undefined }) => (
-  <p className="hint" role="status">
-    {server ? (
-      <>
-        <Name>{server.host}</Name>: {formatBytes(server.currSize)} of {formatBytes(server.maxSize)},{' '}
-        {formatShare(server.currSize, server.maxSize)}
-      </>
-    ) : (
-      'Each cell is a server, filled as far as the server is. A frame means that its load queue is not empty. Click a cell to find its server below.'
-    )}
-  </p>
-)
+function Selected({
+  server,
+  queues,
+  activity,
+}: Pick<MapInput, 'queues' | 'activity'> & { readonly server: DataServer | undefined }) {
+  if (!server)
+    return (
+      <p className="hint" role="status">
+        Each cell is a server, filled as far as the server is. A blue frame means that its load queue is not
+        empty, and a yellow one that loads failed. Click a cell to find its server below.
+      </p>
+    )
+  const { host, currSize, maxSize } = server
+  const { failedLoads = 0 } = activity[host] ?? {}
+  return (
+    <p className="hint" role="status">
+      <Name>{host}</Name>: {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)}
+      , {queueText(queues[host])}
+      {failedLoads > 0 && `, ${countOf(failedLoads, 'load')} failed`}
+    </p>
+  )
+}
 
 interface CellsInput extends Omit<MapInput, 'onSelect'> {
   readonly cell: number
   readonly perRow: number
 }
 
-const Cells = memo(function Cells({ servers, queues, colors, cell, perRow }: CellsInput) {
+const Cells = memo(function Cells({ servers, queues, activity, colors, cell, perRow }: CellsInput) {
   const step = cell + gap
-  const busy = useMemo(
-    () =>
-      new Set(
-        Object.entries(queues).flatMap(([host, { segmentsToLoad, segmentsToDrop }]) =>
-          segmentsToLoad + segmentsToDrop > 0 ? host : [],
-        ),
-      ),
-    [queues],
-  )
+  const frames = useMemo(() => {
+    const busy = Object.entries(queues).filter(([, queue]) => queue.segmentsToLoad + queue.segmentsToDrop > 0)
+    const failing = Object.entries(activity).filter(([, { failedLoads }]) => failedLoads > 0)
+    return new Map([
+      ...busy.map(([host]) => [host, 'busy'] as const),
+      ...failing.map(([host]) => [host, 'failing'] as const),
+    ])
+  }, [queues, activity])
   return servers.map(({ host, tier, type, currSize, maxSize }, index) => {
     const [x, y] = [(index % perRow) * step, Math.floor(index / perRow) * step]
     const height = Math.round(cell * Math.min(1, maxSize <= 0 ? 0 : currSize / maxSize))
     const color = type === 'historical' ? colors.get(tier) : undefined
     return (
-      <g key={host} className={busy.has(host) ? 'busy' : undefined}>
+      <g key={host} className={frames.get(host)}>
         <rect className="ground" x={x} y={y} width={cell} height={cell} rx={2} />
         <rect
           className={`tier-${color ?? 'none'}`}

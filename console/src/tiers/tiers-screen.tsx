@@ -1,4 +1,4 @@
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useParams } from 'wouter'
@@ -15,23 +15,29 @@ import {
 import { nameInAddress } from '../location.ts'
 import { TierFills } from '../overview/index.ts'
 import {
+  Bytes,
   byNumberedName,
   Empty,
   formatShare,
   Meter,
   Name,
   TierMark,
+  TierName,
   tierColors,
   useWidth,
   visible,
 } from '../ui/index.ts'
+import { queueText } from './queue-text.ts'
 import { canExplainServers, ServerDialog } from './server-dialog.tsx'
 import { ServerMap } from './server-map.tsx'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
 import './tiers.css'
 
-type Order = 'tier' | 'fill' | 'queue'
+// One object, so that it is equal to itself at the next rendering.
+const nothing = {}
+
+type Order = 'tier' | 'fill' | 'queue' | 'failures'
 
 /** All tiers and their servers: how full they are, and what they still have to load and drop. */
 export function TiersScreen() {
@@ -68,8 +74,8 @@ function Readable() {
   return (
     <Loaded
       servers={servers.data}
-      queues={queues ?? {}}
-      activity={activity ?? {}}
+      queues={queues ?? nothing}
+      activity={activity ?? nothing}
       selected={selected}
       onSelect={setSelected}
       order={order}
@@ -94,14 +100,10 @@ function Loaded({ servers, queues, activity, selected, onSelect, order, onOrder 
   const whatIf = useServerChanges()
   const [explained, setExplained] = useState<DataServer>()
   const tiers = [...colors.keys()].sort()
+  const ordered = useOrder(servers, order, { queues, activity })
   const shown = useMemo(
-    () =>
-      sorted(
-        servers.filter(({ tier }) => selected === undefined || tier === selected),
-        order,
-        queues,
-      ),
-    [servers, selected, order, queues],
+    () => ordered.filter(({ tier }) => selected === undefined || tier === selected),
+    [ordered, selected],
   )
   return (
     <div className={future.isFuture ? 'page future' : 'page'}>
@@ -136,8 +138,7 @@ function Loaded({ servers, queues, activity, selected, onSelect, order, onOrder 
               aria-pressed={selected === tier}
               onClick={() => onSelect(tier)}
             >
-              <TierMark color={colors.get(tier)} />
-              <Name>{tier}</Name>
+              <TierName tier={tier} colors={colors} />
             </button>
           ))}
         </fieldset>
@@ -167,22 +168,49 @@ function OrderChoice({ order, onOrder }: Pick<LoadedInput, 'order' | 'onOrder'>)
         <option value="tier">tier and name</option>
         <option value="fill">fill</option>
         <option value="queue">load queue</option>
+        <option value="failures">failed loads</option>
       </select>
     </label>
   )
 }
 
 const fillOf = ({ currSize, maxSize }: DataServer): number => (maxSize === 0 ? 0 : currSize / maxSize)
-const queueOf = (queues: LoadedInput['queues'], { host }: DataServer): number =>
-  (queues[host]?.segmentsToLoad ?? 0) + (queues[host]?.segmentsToDrop ?? 0)
 
-function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInput['queues']): DataServer[] {
+/** The servers in an order. They keep their places while their numbers change, so that nothing jumps. */
+function useOrder(
+  servers: readonly DataServer[],
+  order: Order,
+  state: Pick<LoadedInput, 'queues' | 'activity'>,
+): readonly DataServer[] {
+  const hosts = servers.map(({ host }) => host).join('\n')
+  const sortedHosts = useMemo(
+    () => sorted(servers, order, state).map(({ host }) => host),
+    // Only other servers, or another order, change the places.
+    [hosts, order],
+  )
+  return useMemo(() => {
+    const byHost = new Map(servers.map((server) => [server.host, server]))
+    return sortedHosts.flatMap((host) => byHost.get(host) ?? [])
+  }, [servers, sortedHosts])
+}
+
+function sorted(
+  servers: readonly DataServer[],
+  order: Order,
+  { queues, activity }: Pick<LoadedInput, 'queues' | 'activity'>,
+): DataServer[] {
+  // Other servers than historicals have no tier of their own.
+  const isOther = ({ type }: DataServer) => Number(type !== 'historical')
   const byName = (a: DataServer, b: DataServer) =>
-    byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
-  if (order === 'fill') return servers.toSorted((a, b) => fillOf(b) - fillOf(a) || byName(a, b))
-  if (order === 'queue')
-    return servers.toSorted((a, b) => queueOf(queues, b) - queueOf(queues, a) || byName(a, b))
-  return servers.toSorted(byName)
+    isOther(a) - isOther(b) || byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
+  const amountOf: Readonly<Record<Order, (server: DataServer) => number>> = {
+    tier: () => 0,
+    fill: fillOf,
+    queue: ({ host }) => (queues[host]?.segmentsToLoad ?? 0) + (queues[host]?.segmentsToDrop ?? 0),
+    failures: ({ host }) => activity[host]?.failedLoads ?? 0,
+  }
+  const amount = amountOf[order]
+  return servers.toSorted((a, b) => amount(b) - amount(a) || byName(a, b))
 }
 
 // From this number of servers, all of them are also shown at a glance.
@@ -205,7 +233,7 @@ interface GridInput {
 
 /** The servers as cards, of which only the visible ones exist. */
 function ServerGrid(input: GridInput) {
-  const { servers, queues, colors } = input
+  const { servers, queues, activity, colors } = input
   const box = useRef<HTMLDivElement>(null)
   const { server } = useParams<{ readonly server?: string }>()
   const searched = server === undefined ? undefined : nameInAddress(server)
@@ -232,6 +260,7 @@ function ServerGrid(input: GridInput) {
         <ServerMap
           servers={servers}
           queues={queues}
+          activity={activity}
           colors={colors}
           onSelect={(index) => {
             setFound(servers[index]!.host)
@@ -286,6 +315,7 @@ function GridCard({
       onExplain={onExplain}
       color={isHistorical ? colors.get(server.tier) : undefined}
       isFound={isFound}
+      isAssumed={fateOf?.(server.host) !== undefined}
     >
       {fateOf && isHistorical && (
         <FateButtons
@@ -304,6 +334,7 @@ function ServerCard({
   activity,
   color,
   isFound,
+  isAssumed,
   onExplain,
   children,
 }: {
@@ -314,11 +345,16 @@ function ServerCard({
   readonly color: number | undefined
   /** Whether the user looks for this server. */
   readonly isFound: boolean
+  /** Whether something is assumed to happen to it. */
+  readonly isAssumed: boolean
   readonly children: ReactNode
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
-    <article className={isFound ? 'card found' : 'card'} aria-label={visible(host)}>
+    <article
+      className={`card${isFound ? ' found' : ''}${isAssumed ? ' assumed' : ''}`}
+      aria-label={visible(host)}
+    >
       <div className="row between">
         <span className="host" title={visible(host)}>
           <TierMark color={color} />
@@ -331,13 +367,13 @@ function ServerCard({
       <Meter label="Fill" value={currSize} max={maxSize} color={color} />
       <div className="row between numbers small">
         <span>
-          {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)}
+          <Bytes of={currSize} /> of <Bytes of={maxSize} />, {formatShare(currSize, maxSize)}
         </span>
         <span className="dim">{queueText(queue)}</span>
       </div>
-      <div className="row between numbers small">
-        <Activity activity={activity} />
-        {onExplain && (
+      {onExplain && (
+        <div className="row between numbers small">
+          <Activity activity={activity} />
           <button
             type="button"
             className="link"
@@ -346,8 +382,8 @@ function ServerCard({
           >
             Why?
           </button>
-        )}
-      </div>
+        </div>
+      )}
       {children}
     </article>
   )
@@ -403,10 +439,4 @@ function FateButtons({
       ))}
     </div>
   )
-}
-
-function queueText(queue: QueueSize | undefined): string {
-  const { segmentsToLoad = 0, segmentsToDrop = 0 } = queue ?? {}
-  if (segmentsToLoad + segmentsToDrop === 0) return 'idle'
-  return `${formatCount(segmentsToLoad)} to load, ${formatCount(segmentsToDrop)} to drop`
 }

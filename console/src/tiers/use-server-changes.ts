@@ -14,7 +14,7 @@ export function useServerChanges() {
   const [added, setAdded] = useState<readonly PreviewServer[]>([])
   const hostsOf = (fate: ServerFate) => [...fates].flatMap(([host, of]) => (of === fate ? host : []))
   const changes: ServerChanges = { failed: hostsOf('failed'), drained: hostsOf('drained'), added }
-  const { data: preview } = useQuery({
+  const { data: preview, isPlaceholderData } = useQuery({
     queryKey: ['serverChanges', inventory?.revision, changes],
     queryFn: ({ signal }) => callWorker('changeServers', changes, signal),
     enabled: inventory?.isLocal === true,
@@ -27,6 +27,8 @@ export function useServerChanges() {
     changes,
     isChanged: fates.size + added.length > 0,
     preview: inventory?.isLocal ? preview : undefined,
+    /** Whether the preview is that of earlier changes, because the next one is being computed. */
+    isOutdated: isPlaceholderData,
     fateOf: (host: string): ServerFate | undefined => fates.get(host),
     /** Assumes something about a server, or no longer does. */
     setFate: (host: string, fate: ServerFate): void => {

@@ -3,7 +3,8 @@ import { countOf, formatBytes, formatCount, formatList } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
 import { type DataServer, useServerActivity } from '../cluster/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { formatShare, formatSpan, formatTime, Meter, Name, Notice, TierMark, visible } from '../ui/index.ts'
+import { sumOf } from '../sum-of.ts'
+import { Bytes, formatSpan, formatTime, Notice, TierFill, TierName, visible } from '../ui/index.ts'
 import { loadDurationOf } from './load-duration.ts'
 import { serversLostText } from './servers-lost.ts'
 import type { AssumedChanges } from './use-server-changes.ts'
@@ -21,16 +22,22 @@ export function WhatIf({
   readonly colors: ReadonlyMap<string, number>
 }) {
   return (
-    <section aria-label="What if" className="review">
+    <section aria-label="What if" aria-busy={whatIf.isOutdated} className="review">
       {whatIf.isChanged && (
         <>
           <Notice kind="future" role="status">
             <b>What if {visible(sentenceOf(whatIf.changes))}?</b> Nothing has changed in the cluster.
           </Notice>
-          <Consequences preview={preview} changes={whatIf.changes} servers={servers} />
+          {whatIf.isOutdated ? (
+            <p className="sentence">Computing what happens.</p>
+          ) : (
+            <Consequences preview={preview} changes={whatIf.changes} servers={servers} />
+          )}
         </>
       )}
-      <ChangedTiers tiers={preview.tiers} colors={colors} />
+      <div className={whatIf.isOutdated ? 'outdated' : undefined}>
+        <ChangedTiers tiers={preview.tiers} colors={colors} />
+      </div>
       <p className="hint">
         “Full on” is computed for today’s data. Data that arrives later is not predicted.
       </p>
@@ -73,10 +80,8 @@ interface ConsequencesInput {
 
 function Consequences({ preview, changes, servers }: ConsequencesInput) {
   const { tiers, unavailableSegments, unloadableSegments } = preview
-  const sum = (amount: (tier: ChangedTier) => number): number =>
-    tiers.reduce((total, tier) => total + amount(tier), 0)
-  const copies = sum(({ loaded }) => loaded.copies)
-  const misfits = sum(({ doesNotFit }) => doesNotFit.copies)
+  const copies = sumOf(tiers, ({ loaded }) => loaded.copies)
+  const misfits = sumOf(tiers, ({ doesNotFit }) => doesNotFit.copies)
   const empty = tiers.filter((tier) => tier.serversBefore > 0 && tier.serversAfter === 0)
   const consequence = serversLostText(preview)
   return (
@@ -90,13 +95,14 @@ function Consequences({ preview, changes, servers }: ConsequencesInput) {
       )}
       {misfits > 0 && (
         <Notice kind="warning">
-          {countOf(misfits, 'replica')} ({formatBytes(sum(({ doesNotFit }) => doesNotFit.bytes))}) will not
-          fit.
+          {countOf(misfits, 'replica')} ({formatBytes(sumOf(tiers, ({ doesNotFit }) => doesNotFit.bytes))})
+          will not fit.
         </Notice>
       )}
       {copies > 0 ? (
         <p className="sentence">
-          The servers load {countOf(copies, 'replica')} ({formatBytes(sum(({ loaded }) => loaded.bytes))}).{' '}
+          The servers load {countOf(copies, 'replica')} (
+          {formatBytes(sumOf(tiers, ({ loaded }) => loaded.bytes))}).{' '}
           {hasCluster() && <Duration preview={preview} changes={changes} servers={servers} />}
         </p>
       ) : (
@@ -144,8 +150,7 @@ function ChangedTiers({
         {tiers.map((tier) => (
           <tr key={tier.name}>
             <th scope="row">
-              <TierMark color={colors.get(tier.name)} />
-              <Name>{tier.name}</Name>
+              <TierName tier={tier.name} colors={colors} />
             </th>
             <td className="right">
               <Changed before={formatCount(tier.serversBefore)} after={formatCount(tier.serversAfter)} />
@@ -154,9 +159,14 @@ function ChangedTiers({
               <Changed before={formatBytes(tier.bytesBefore)} after={formatBytes(tier.bytesAfter)} />
             </td>
             <td>
-              <Fill tier={tier} color={colors.get(tier.name)} />
+              <TierFill
+                tier={tier.name}
+                usedBytes={tier.bytesAfter}
+                maxBytes={tier.capacityBytesAfter}
+                colors={colors}
+              />
             </td>
-            <td className="right">{tier.loaded.copies === 0 ? '' : formatBytes(tier.loaded.bytes)}</td>
+            <td className="right">{tier.loaded.copies > 0 && <Bytes of={tier.loaded.bytes} />}</td>
             <td className={tier.fullAt === undefined ? 'right dim' : 'right loss-text'}>
               {tier.fullAt === undefined ? 'not within a year' : formatTime(tier.fullAt)}
             </td>
@@ -173,19 +183,6 @@ function Changed({ before, after }: { readonly before: string; readonly after: s
     <>
       <span className="dim">{before} →</span> {after}
     </>
-  )
-}
-
-function Fill({ tier, color }: { readonly tier: ChangedTier; readonly color: number | undefined }) {
-  const { name, bytesAfter, capacityBytesAfter } = tier
-  if (!Number.isFinite(capacityBytesAfter)) return 'unlimited'
-  return (
-    <span className="fill">
-      <Meter label={`Fill of ${visible(name)}`} value={bytesAfter} max={capacityBytesAfter} color={color} />
-      <span className="numbers">
-        {formatShare(bytesAfter, capacityBytesAfter)} of {formatBytes(capacityBytesAfter)}
-      </span>
-    </span>
   )
 }
 
@@ -216,7 +213,7 @@ function AddServers({
     <form onSubmit={submit}>
       <div className="row">
         <label className="row">
-          Add
+          What if you add
           <input
             className="amount"
             inputMode="numeric"
@@ -226,7 +223,7 @@ function AddServers({
           />
         </label>
         <label className="row">
-          servers to
+          {count === '1' ? 'server to' : 'servers to'}
           <select
             aria-label="Tier of the servers"
             value={tier}
@@ -251,10 +248,10 @@ function AddServers({
             value={gigabytes}
             onChange={(event) => setSize(event.target.value)}
           />
-          GB each
+          {count === '1' ? 'GB?' : 'GB each?'}
         </label>
         <button type="submit" disabled={!isValid}>
-          What if
+          Preview
         </button>
       </div>
     </form>

@@ -39,35 +39,3 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 export function Name({ children }: { readonly children: string }) {
   return <bdi className="name">{visible(children)}</bdi>
 }
-
-/** How full something is, in the color of its tier. Its numbers are next to it. */
-export function Meter({
-  label,
-  value,
-  max,
-  color,
-}: {
-  readonly label: string
-  readonly value: number
-  readonly max: number
-  readonly color: number | undefined
-}) {
-  const share = max <= 0 ? 0 : Math.min(1, value / max)
-  return (
-    <span
-      className={`meter tier-${color ?? 'none'}`}
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={Math.round(share * 100)}
-    >
-      <span style={{ width: `${share * 100}%` }} />
-    </span>
-  )
-}
-
-/** A square in the color of a tier. */
-export function TierMark({ color }: { readonly color: number | undefined }) {
-  return <span className={`mark tier-${color ?? 'none'}`} aria-hidden="true" />
-}

@@ -1,8 +1,8 @@
 import {
+  type AnsweredLoadTime,
+  type AnsweredTierLoadTime,
   estimateLoadTime,
-  type LoadPoint,
   type LoadRate,
-  type LoadTimeEstimate,
   type LoadTimeLimits,
   type TierLoads,
 } from '@svc/domain/load-time'
@@ -18,32 +18,13 @@ export interface LoadingState {
   rateOf(server: string): LoadRate | undefined
 }
 
-/** How long a change takes until all its replicas are loaded, as JSON. */
-interface LoadTime {
-  /** Null if a tier has not been measured. */
-  readonly durationMs: number | null
-  readonly tiers: Readonly<Record<string, TierLoadTime>>
-  readonly assumptions: readonly string[]
-}
-
-interface TierLoadTime {
-  readonly durationMs: number | null
-  readonly limitedBy: LoadTimeEstimate['limitedBy'] | null
-  /** How many replicas are loaded over time. Empty if that is unknown. */
-  readonly curve: readonly LoadPoint[]
-  readonly loads: number
-  readonly bytes: number
-  readonly servers: number
-  readonly measuredServers: number
-}
-
 /** Returns how long a change takes, by tier, from the rates that this cluster has measured. */
 export function loadTimeOf(
   { outcome, datasources }: PreviewResult,
   { servers, limits, rateOf }: LoadingState,
-): LoadTime {
+): AnsweredLoadTime {
   const serversByName = new Map(servers.map((server) => [server.name, server]))
-  const tiers: Record<string, TierLoadTime> = {}
+  const tiers: Record<string, AnsweredTierLoadTime> = {}
   for (const [index, { name, able }] of outcome.cluster.tiers.entries()) {
     const copies = { segments: 0, firstCopies: 0, furtherCopies: 0, bytes: 0 }
     for (const { tiers: changes } of datasources) {
