@@ -124,7 +124,7 @@ describe('the console without a cluster', { skip }, () => {
         .setInputFiles(readdirSync(exported).map((name) => path.join(exported, name)))
     writeFileSync(segments, lines.slice(0, 50).join('\n'))
     await choose()
-    await page.getByText(/\[segments\.jsonl\] is \[\d+\] bytes long, expected \[\d+\]/).waitFor()
+    await page.getByText(/\[segments\.jsonl\] is \[\d+\] bytes long: expected \[\d+\]/).waitFor()
     writeFileSync(segments, complete.replace('wikipedia', 'wikipedio'))
     await choose()
     await page.getByText('[segments.jsonl] was changed').waitFor()

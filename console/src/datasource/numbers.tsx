@@ -3,7 +3,7 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 
 const rows: readonly (readonly [EffectName, string])[] = [
   ['unqueryable', 'Unqueryable'],
-  ['unused', 'Marked unused'],
+  ['unused', 'Marked as unused'],
   ['underReplicated', 'Under-replicated'],
   ['doesNotFit', 'Does not fit'],
   ['waitingForTier', 'In tiers without servers'],

@@ -28,7 +28,7 @@ export function RuleHistory({
     <dialog ref={dialog} className="rule-history" aria-labelledby="rule-history-title" onClose={onClose}>
       <div className="row between">
         <h2 id="rule-history-title">
-          Rule changes of <Name>{dataSource}</Name>
+          Rule changes for <Name>{dataSource}</Name>
         </h2>
         <button type="button" onClick={() => dialog.current?.close()}>
           Close
