@@ -60,7 +60,7 @@ export async function measureRequests(
 ): Promise<RequestFigures> {
   const { rounds, secondsEach, reference } = options
   if (spawnSync('wrk', ['-v']).error)
-    throw unavailable('The program wrk is missing. Install the package wrk.')
+    throw unavailable('wrk is not installed. Install the package wrk.')
   const login = `admin:${cluster.adminPassword}@`
   const targets = new Map<string, string>(
     (['coordinator', 'router'] as const).flatMap((instance) => {

@@ -310,7 +310,7 @@ export function readByType<Value>(
   readers: Readonly<Record<string, Reader<Value>>>,
   {
     typeField = 'type',
-    expected = 'an object with a type',
+    expected = `an object with the field [${typeField}]`,
     expectedType = `one of [${Object.keys(readers).join(', ')}]`,
   } = {},
 ): Reader<Value> {

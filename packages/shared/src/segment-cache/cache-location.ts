@@ -75,7 +75,7 @@ export async function loadFromDeepStorage(
     await rm(folder, { recursive: true, force: true })
     if (signal?.aborted === true && error === signal.reason) throw error
     throw storageFailure(
-      `Segment cache location [${location.path}] cannot be written to`,
+      `Failed to write to segment cache location [${location.path}]`,
       location.path,
       error,
     )
