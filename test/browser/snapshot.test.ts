@@ -141,7 +141,7 @@ describe('the console without a cluster', { skip }, () => {
     const before = served.requests.length
     await page.getByLabel('Choose files').setInputFiles(filesOfSnapshot())
     await page.getByText(/5 datasources/).waitFor()
-    await page.getByText('replicas are assumed to be where the rules require them').waitFor()
+    await page.getByText('the console assumes that replicas are where the rules require them').waitFor()
     assert.deepEqual(await dark.findings(), [])
     await page.getByRole('link', { name: 'Tiers', exact: true }).click()
     await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor()

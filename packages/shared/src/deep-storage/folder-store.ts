@@ -34,7 +34,7 @@ export function createFolderStore({
   title,
   rootDirectory,
 }: {
-  /** What the store is, as the start of messages. */
+  /** What the store is, in messages. */
   title: string
   rootDirectory: string
 }): FileStore {
