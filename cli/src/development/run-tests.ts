@@ -9,8 +9,8 @@ import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 import { createPackage } from './create-package.ts'
-import { batchTests } from './shared-processes.ts'
 import { outputOf } from './run-program.ts'
+import { batchTests } from './shared-processes.ts'
 import { startTestStores } from './test-stores.ts'
 
 // Tests that measure delays. They run after the others, two at a time, because one of them mostly waits for timeouts.

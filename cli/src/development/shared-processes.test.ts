@@ -59,7 +59,10 @@ describe('a pure test', () => {
 
 describe('a test with test support', () => {
   it('shares a process unless it affects or measures its process', () => {
-    assert.equal(needsOwnProcess("import { createTestStores } from '@svc/shared/testing'\nprocess.pid"), false)
+    assert.equal(
+      needsOwnProcess("import { createTestStores } from '@svc/shared/testing'\nprocess.pid"),
+      false,
+    )
     for (const source of [
       "import { spawn } from 'node:child_process'",
       "process.env.HOME = '/nowhere'",

@@ -16,7 +16,8 @@ const explained = {
   segment: id,
   dataSource: 'wiki',
   state: 'partial',
-  summary: 'The segment is under-replicated: [hot] has 1 of 2 replicas. Tier [hot]: the next run assigns 1 replica',
+  summary:
+    'The segment is under-replicated: [hot] has 1 of 2 replicas. Tier [hot]: the next run assigns 1 replica',
   causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
   rule: { number: 1, place: 0, source: 'defaults', rule: { type: 'loadForever' } },
   earlierRules: [

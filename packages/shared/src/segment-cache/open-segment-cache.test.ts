@@ -218,7 +218,10 @@ describe('a segment', () => {
     for (const opened of [cache, await bench.open()]) {
       await opened.load(payload)
       assert.ok(contentOf(opened, 'one').equals(bytes))
-      await assert.rejects(opened.load(missing), { code: 'unavailable', message: /^Failed to read deep storage .*: ENOENT$/ })
+      await assert.rejects(opened.load(missing), {
+        code: 'unavailable',
+        message: /^Failed to read deep storage .*: ENOENT$/,
+      })
       assert.equal(opened.usedSizeBytes, 1000)
     }
     assert.deepEqual(readdirSync(join(bench.cacheFolder, 'loading')), [])

@@ -119,11 +119,14 @@ async function checkSegments(
     }
     if (state.kind === 'damaged') {
       damaged.push({ folder: folderName, problem: state.problem, payload: state.payload })
-      logger.warn('Removed a damaged segment from the cache. If the coordinator assigns it again, it is fetched again', {
-        folder: folderName,
-        location: location.path,
-        problem: state.problem,
-      })
+      logger.warn(
+        'Removed a damaged segment from the cache. If the coordinator assigns it again, it is fetched again',
+        {
+          folder: folderName,
+          location: location.path,
+          problem: state.problem,
+        },
+      )
     }
     await removeFolder(location, folderName, logger)
   }

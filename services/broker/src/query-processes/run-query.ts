@@ -355,7 +355,11 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
   if (type === 'Interrupt' || /^INTERRUPT/.test(thrown))
     return unavailable('The query was canceled', {}, error)
   if (type === 'IO' || type === 'Serialization') {
-    return unavailable('Failed to read a segment; retrying the query may succeed', { reason: 'segment' }, error)
+    return unavailable(
+      'Failed to read a segment; retrying the query may succeed',
+      { reason: 'segment' },
+      error,
+    )
   }
   if (type === 'INTERNAL' || type === 'Fatal') {
     return new Failure('internalServerError', `The query failed: ${shownMessage}`, {}, error)
