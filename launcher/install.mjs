@@ -69,7 +69,7 @@ function checkIsAvailable(lock) {
   const packages = Object.values(lock.packages)
   if (packages.some(({ os, cpu }) => os?.includes(process.platform) && cpu?.includes(process.arch))) return
   throw new Error(
-    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${minNode.join('.')} or newer.`,
+    `The installer has no Node.js build for ${process.platform} ${process.arch}. Install Node.js ${minNode.join('.')} or newer yourself.`,
   )
 }
 

@@ -166,7 +166,7 @@ describe('a backup', () => {
       writeFileSync(path.join(changed, 'secrets/admin-password'), ''),
     )
     assert.equal(empty.status, 1)
-    assert.match(empty.stderr, /damaged: \[secrets\/admin-password\] is \[0\] bytes long, expected \[\d+\]/)
+    assert.match(empty.stderr, /damaged: \[secrets\/admin-password\] is \[0\] bytes long: expected \[\d+\]/)
     assert.deepEqual(leftOfNone(), [])
   })
 

@@ -57,7 +57,7 @@ describe('a query in SQL', () => {
     for (const broker of ['broker', 'broker-2']) await untilRead(path, cluster.at(broker))
     const refused = await cancel(path, credentialsOf('other'))
     assert.equal(refused.status, 403)
-    assert.match(refused.text, /Missing permission \[READ\] on every datasource in the query/)
+    assert.match(refused.text, /requires permission \[READ\] on every datasource that it reads/)
     assert.ok(!refused.text.includes('flights'), 'the answer reveals what other users query')
     const { status, text } = await cancel(path, credentialsOf('reader'))
     assert.deepEqual([status, text], [202, ''])

@@ -28,7 +28,7 @@ test('runs with nothing to do are one row, and all others are rows of their own'
 test('says what a run did, without zeros', () => {
   assert.equal(
     didText(run(1, { did: { loads: 1, drops: 0, markedUnused: 2 } })),
-    '1 load, 2 segments marked unused',
+    '1 load, 2 segments marked as unused',
   )
   assert.equal(didText(run(1, { did: { other: 1234 } })), 'other: 1,234')
   assert.equal(didText(run(1)), 'nothing')

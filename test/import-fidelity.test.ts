@@ -66,7 +66,7 @@ const security = {
   },
 }
 
-/** Marked unused a moment ago, so the source lists all of it as used and as unused. */
+/** Marked as unused a moment ago, so the source lists all of it as used and as unused. */
 const gone = days(2).map((day) => row('gone', day, versions[0]))
 
 function writeInventory(): void {
@@ -257,7 +257,10 @@ describe('an import from a folder that was exported completely', () => {
     assert.ok(texts.some((text) => text.startsWith('users and roles: the rehearsal has its own [admin]')))
     assert.deepEqual(
       unseen.map(({ part }) => part),
-      ["the source's own counts", 'lookups, tasks, load queues, audit entries, and server properties'],
+      [
+        'the segment counts that the source reports',
+        'lookups, tasks, load queues, audit entries, and server properties',
+      ],
     )
   })
 
@@ -288,7 +291,7 @@ describe('an import from a folder that was exported completely', () => {
     // The overshadowed segments wait for 15 minutes, in which nothing else changes.
     const wait = await runSvc('wait', 'settled', '--timeout', '60', '--home', at('source'))
     assert.equal(wait.status, 0, wait.stderr)
-    assert.match(wait.stderr, /^svc: Notice: 3 overshadowed segments will be marked unused at 20\S+Z$/m)
+    assert.match(wait.stderr, /^svc: Notice: 3 overshadowed segments will be marked as unused at 20\S+Z$/m)
     const login = await source.router.send({ path: '/status', credentials: 'alice:alice-password' })
     assert.equal(login.status, 401)
   })
@@ -321,7 +324,7 @@ describe('an import from a folder that was exported completely', () => {
     }
   })
 
-  test('is complete if the source still counts segments that it has just marked unused', async () => {
+  test('is complete if the source still counts segments that it has just marked as unused', async () => {
     cpSync(at('inventory'), at('inventory-with-counts'), { recursive: true })
     const counts = {
       datasourcesWithUsedSegments: ['gone', 'koalas', 'wiki'],

@@ -156,7 +156,7 @@ test('tasks have their final states', async () => {
   }
 })
 
-test('work continues: rows are added, days marked used again, users and rules changed', async () => {
+test('work continues: rows are added, days marked as used again, users and rules changed', async () => {
   const spec = {
     dataSchema: {
       dataSource: 'visits',

@@ -21,7 +21,7 @@ function downloaderOf<Room>(download: () => Promise<Room>): () => Promise<Room> 
       // Browsers name the file in their messages.
       address ??= /https?:\S+?\.js/.exec((error as Error).message)?.[0]
       throw new Error(
-        'This screen could not be downloaded. Check the connection to the server of this page. If svc was updated in the meantime, reload the page.',
+        'This screen failed to load. Check your connection. If svc was updated in the meantime, reload the page.',
       )
     }
   }

@@ -100,7 +100,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
     name: 'data without its passwords',
     found: { ...first, hasData: true },
     expect:
-      /created by an earlier installation, whose passwords are lost\. Start over with docker compose down --volumes/,
+      /created by an earlier installation, whose passwords are lost\. To start over and delete all data of the cluster, run docker compose down --volumes$/,
   },
   {
     name: 'volumes of another layout',

@@ -87,22 +87,22 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   if (!installation) {
     if (!hasData) return
     throw conflict(
-      'The Postgres volume was created by an earlier installation, whose passwords are lost. Start over with docker compose down --volumes',
+      'The Postgres volume was created by an earlier installation, whose passwords are lost. To start over and delete all data of the cluster, run docker compose down --volumes',
     )
   }
   if (installation.format !== installationFormat) {
     throw conflict(
-      `The volumes have format [${installation.format}], expected [${installationFormat}]. Use the version of svc that created them, or start over with docker compose down --volumes`,
+      `The volumes have format [${installation.format}], expected [${installationFormat}]. Use the version of svc that created them, or delete all data of the cluster with docker compose down --volumes`,
     )
   }
   if (installation.postgres !== postgres) {
     throw conflict(
-      `The Postgres volume was created by Postgres [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Set POSTGRES_VERSION back to [${installation.postgres}], or start over with docker compose down --volumes`,
+      `The Postgres volume was created by Postgres [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Set POSTGRES_VERSION back to [${installation.postgres}], or delete all data of the cluster with docker compose down --volumes`,
     )
   }
   if (!migrations.includes(installation.schema)) {
     throw conflict(
-      `The volumes were used by a newer version of svc: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use the newer version, or start over with docker compose down --volumes`,
+      `The volumes were used by a newer version of svc: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use the newer version, or delete all data of the cluster with docker compose down --volumes`,
     )
   }
 }

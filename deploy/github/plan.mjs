@@ -85,7 +85,7 @@ async function callGitHub(method, route, body) {
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  if (!response.ok) throw new Error(`status ${response.status} (${method} ${route})`)
+  if (!response.ok) throw new Error(`GitHub returned status ${response.status} (${method} ${route})`)
   return await response.json()
 }
 

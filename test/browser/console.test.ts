@@ -139,7 +139,7 @@ describe('the console', { skip }, () => {
     for (const screen of ['Compaction', 'Runs']) {
       await page.getByRole('link', { name: screen, exact: true }).click()
       await page.getByText(/^Preview of \d{4}/).waitFor()
-      await page.getByText('This screen shows the present.').waitFor()
+      await page.getByText('This screen shows the current state.').waitFor()
     }
     await page.getByLabel('Days into the future').press('End')
     await page.getByText('Previews end here').waitFor()
@@ -200,7 +200,7 @@ describe('the console', { skip }, () => {
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'datasource')
     await page.getByText('Cost per month: enter prices').click()
-    await page.getByLabel('Price per GiB per month in cold').fill('0.5')
+    await page.getByLabel('Monthly price per GiB in tier cold').fill('0.5')
     const costs = ['before', 'after'].map((side) =>
       ((datasources.wikipedia!.tiers.cold![side]!.bytes / 2 ** 30) * 0.5).toFixed(2),
     )
@@ -402,7 +402,7 @@ describe('the console', { skip }, () => {
     await page.getByRole('region', { name: 'Newest segments first' }).getByText('in use').waitFor()
     for (let week = 0; week < 5; week += 1) await page.keyboard.press('ArrowLeft')
     await page.getByRole('cell', { name: 'awaits compaction' }).first().waitFor()
-    await page.getByLabel('Period of the newest data to skip').fill('P90D')
+    await page.getByLabel('Skip offset from latest').fill('P90D')
     await page
       .getByText(/^was \d/)
       .first()
@@ -417,7 +417,7 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Applied.').waitFor({ state: 'detached' })
     assert.equal((await stored()).skipOffsetFromLatest, 'P14D')
-    await page.getByLabel('Period of the newest data to skip').fill('P9X')
+    await page.getByLabel('Skip offset from latest').fill('P9X')
     await page
       .getByText(/Invalid value \[P9X\]/)
       .first()
@@ -576,7 +576,7 @@ describe('the console', { skip }, () => {
 
   test('explains servers, tasks, and refused requests', async () => {
     await page.getByRole('link', { name: 'Tiers', exact: true }).click()
-    await page.getByRole('button', { name: 'Why: hot-1.example:8083' }).click()
+    await page.getByRole('button', { name: 'Why? hot-1.example:8083' }).click()
     const path = '/svc/coordinator/v1/servers/hot-1.example%3A8083/explain'
     const { sentences } = await cluster.router.get<{ sentences: string[] }>(path)
     const dialog = page.getByRole('dialog')
@@ -692,7 +692,7 @@ describe('the console', { skip }, () => {
       .waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'faults')
-    await faults.getByRole('button', { name: /^End: / }).click()
+    await faults.getByRole('button', { name: /^Clear: / }).click()
     await page.getByRole('button', { name: /^virtual servers .* missing/ }).waitFor({ state: 'detached' })
     await page
       .getByText(/servers? .*(is|are) back\.$/)

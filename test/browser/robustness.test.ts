@@ -112,10 +112,10 @@ describe('the console, when something unusual happens', { skip }, () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P13M', 'P14M')
     await link('SQL').click()
-    await text('This screen could not be downloaded.').waitFor()
+    await text('This screen failed to load.').waitFor()
     assert.deepEqual(await opened.findings(), [])
     await button('Try again').click()
-    await text('This screen could not be downloaded.').waitFor()
+    await text('This screen failed to load.').waitFor()
     await page.unroute(code)
     await button('Try again').click()
     await page.getByRole('heading', { name: 'SQL' }).waitFor()
@@ -190,7 +190,7 @@ describe('the console, when something unusual happens', { skip }, () => {
 
   test('keeps, compares, and reviews edits of compaction', async () => {
     await open('compaction')
-    const period = page.getByLabel('Period of the newest data to skip')
+    const period = page.getByLabel('Skip offset from latest')
     await period.fill('P20D')
     await page.getByLabel(/Comment/).fill('later')
     await link('Overview').click()

@@ -124,7 +124,7 @@ describe('the console without a cluster', { skip }, () => {
         .setInputFiles(readdirSync(exported).map((name) => path.join(exported, name)))
     writeFileSync(segments, lines.slice(0, 50).join('\n'))
     await choose()
-    await page.getByText(/\[segments\.jsonl\] is \[\d+\] bytes long, expected \[\d+\]/).waitFor()
+    await page.getByText(/\[segments\.jsonl\] is \[\d+\] bytes long: expected \[\d+\]/).waitFor()
     writeFileSync(segments, complete.replace('wikipedia', 'wikipedio'))
     await choose()
     await page.getByText('[segments.jsonl] was changed').waitFor()
@@ -141,7 +141,7 @@ describe('the console without a cluster', { skip }, () => {
     const before = served.requests.length
     await page.getByLabel('Choose files').setInputFiles(filesOfSnapshot())
     await page.getByText(/5 datasources/).waitFor()
-    await page.getByText('replicas are assumed to be where the rules require them').waitFor()
+    await page.getByText('the console assumes that replicas are where the rules require them').waitFor()
     assert.deepEqual(await dark.findings(), [])
     await page.getByRole('link', { name: 'Tiers', exact: true }).click()
     await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor()

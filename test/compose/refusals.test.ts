@@ -79,7 +79,7 @@ test('reports volumes of another version', async () => {
   await cluster.compose('run', '--rm', '--entrypoint', 'node', 'prepare', '-e', write)
   assert.match(
     await refusal(cluster),
-    /^svc: The Postgres volume was created by Postgres \[16\], but POSTGRES_VERSION in \.env is \[17\]\. Set POSTGRES_VERSION back to \[16\], or start over with docker compose down --volumes$/,
+    /^svc: The Postgres volume was created by Postgres \[16\], but POSTGRES_VERSION in \.env is \[17\]\. Set POSTGRES_VERSION back to \[16\], or delete all data of the cluster with docker compose down --volumes$/,
   )
 })
 

@@ -99,11 +99,11 @@ export const dataSources = {
   appended: ['appended-1', 'appended-2'],
   /** Days are replaced. */
   replaced: 'replaced',
-  /** Days are marked used and unused. */
+  /** Days are marked as used and unused. */
   marked: 'marked',
-  /** Rules drop days, which are then marked used again. */
+  /** Rules drop days, which are then marked as used again. */
   ruled: 'ruled',
-  /** Days are marked unused and erased. */
+  /** Days are marked as unused and erased. */
   erased: 'erased',
 } as const
 

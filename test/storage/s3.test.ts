@@ -45,16 +45,16 @@ const newPlace = (endpointUrl: string, caPath?: string): StoreConfig => ({
   },
 })
 
-describeFileStore('s3proxy', async () => openStore('Deep storage', newPlace(s3.url)))
+describeFileStore('s3proxy', async () => openStore('deep storage', newPlace(s3.url)))
 describeFileStore('s3proxy with TLS', async () =>
-  openStore('Deep storage', newPlace(s3.secureUrl, trustStoreFile(pki.folder))),
+  openStore('deep storage', newPlace(s3.secureUrl, trustStoreFile(pki.folder))),
 )
 
 test('a server with a certificate of an unknown authority is refused', async () => {
-  const store = openStore('Deep storage', newPlace(s3.secureUrl))
+  const store = openStore('deep storage', newPlace(s3.secureUrl))
   await assert.rejects(store.find('x'), {
     code: 'unavailable',
-    message: /cannot be read: \w*(SELF_SIGNED|UNABLE)\w*$/,
+    message: /^Failed to read deep storage .*: \w*(SELF_SIGNED|UNABLE)\w*$/,
   })
 })
 

@@ -38,7 +38,7 @@ export async function copyFiles(
     files += 1
     if (typeof found === 'string') problems.push(`[${path}] ${found}`)
     else if (found.sizeBytes !== Number(size))
-      problems.push(`[${path}] is [${found.sizeBytes}] bytes long, expected [${size}]`)
+      problems.push(`[${path}] is [${found.sizeBytes}] bytes long: expected [${size}]`)
     else if (found.checksum !== checksum) problems.push(`[${path}] has a different checksum`)
     if (typeof found !== 'string') sizeBytes += found.sizeBytes
     if (files % 1000 === 0) onProgress?.(files, sizeBytes)

@@ -90,7 +90,7 @@ async function problemOf(file: string, { sizeBytes, sha256 }: HomeFile): Promise
     errorCode(error) === 'ENOENT' ? 'is missing' : `is unreadable: ${describeError(error)}`,
   )
   if (typeof found === 'string') return found
-  if (found.sizeBytes !== sizeBytes) return `is [${found.sizeBytes}] bytes long, expected [${sizeBytes}]`
+  if (found.sizeBytes !== sizeBytes) return `is [${found.sizeBytes}] bytes long: expected [${sizeBytes}]`
   return sha256 !== null && found.checksum !== `sha256:${sha256}` ? 'has a different checksum' : undefined
 }
 
@@ -139,7 +139,7 @@ async function fillHome(
     )
     const listFile = path.join(home.tasks, 'files')
     await dumpFiles(database, createWriteStream(listFile))
-    const source = createFolderStore({ title: 'Deep storage', rootDirectory: storageFolder(folder) })
+    const source = createFolderStore({ title: 'deep storage', rootDirectory: storageFolder(folder) })
     const copied = await copyFiles(
       listFile,
       async (relative) => {

@@ -36,7 +36,7 @@ export async function withStoreOf<Result>(
     const settings = loadSettings('coordinator', files, {})
     const database = createDatabase(settings, { connections: 2, applicationName: 'svc command' })
     try {
-      return await work(database, openStore('Deep storage', deepStorageConfig(settings)))
+      return await work(database, openStore('deep storage', deepStorageConfig(settings)))
     } finally {
       await database.close()
     }

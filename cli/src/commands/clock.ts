@@ -38,7 +38,7 @@ Examples:
   })
   addMove(clock, 'set', 'Advance the clock to a given time', {
     argument: '<time>',
-    description: 'ISO 8601 time, later than the cluster time',
+    description: 'ISO 8601 time, which must be later than the current cluster time',
     change: (time) => ({ now: time }),
   })
   addMove(clock, 'rate', 'Set how fast time passes', {

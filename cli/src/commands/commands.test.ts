@@ -142,7 +142,7 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     },
     {
       given: ['doctor', '--config', folder, '--variables', 'nowhere'],
-      stderr: /^svc: Cannot read the file \[nowhere\]/,
+      stderr: /^svc: Failed to read the file \[nowhere\]/,
     },
     { given: ['up', '--map', '/a=/b'], stderr: /^svc: Options --variables and --map require --config/ },
     { given: ['up', '--config', folder, '--ldap'], stderr: /cannot be used with --config/ },

@@ -213,7 +213,7 @@ function addHistory(compaction: Command): void {
         'Show who changed the compaction configuration of a datasource, when, and why (newest first)',
       ),
   )
-    .requiredOption('--datasource <name>', 'Datasource')
+    .requiredOption('--datasource <name>', 'Name of the datasource')
     .option('--count <n>', 'Number of changes (default: all)')
     .option('--json', 'Print JSON')
     .addHelpText(

@@ -22,7 +22,7 @@ export function addDemo(program: Command): void {
     )
     .option(
       '--port-offset <n>',
-      'Offset added to every port: 0, or at least 1000 (default: 0, or another offset if a port is in use)',
+      'Offset added to every port (0, or at least 1000; default: 0, or another offset if a port is in use)',
     )
     .option('--keep', 'Keep the temporary home afterward')
     .addHelpText(

@@ -125,7 +125,7 @@ function addRewriting(bench: Command): void {
   bench
     .command('rewriting')
     .description(
-      'Measure rewriting daily segments into monthly segments, compared with plain DuckDB on the same files',
+      'Measure how long it takes to rewrite daily segments into monthly segments, compared with plain DuckDB on the same files',
     )
     .option('--rows <n>', 'Number of rows, spread over 30 files', '2000000')
     .option('--rounds <n>', 'Number of rounds', '5')

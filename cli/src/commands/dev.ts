@@ -12,7 +12,7 @@ export function addDev(program: Command): void {
     .command('watch')
     .description('Run a cluster whose services restart when their source changes')
     .option('--home <dir>', 'Folder with all state of the cluster (default: .svc next to ./svc)', parseHome)
-    .option('--port-offset <n>', 'Offset added to every port: 0, or at least 1000 (default: 0)')
+    .option('--port-offset <n>', 'Offset added to every port (0, or at least 1000; default: 0)')
     .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither) (default: secure)')
     .action(async (options: { home?: string; portOffset?: string; profile?: string }) => {
       const [{ runInForeground }, { defaultHome }] = await Promise.all([

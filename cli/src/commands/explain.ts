@@ -117,7 +117,7 @@ function addInterval(
 ): void {
   withConnection(explain.command(name).description(description))
     .argument('<interval>', 'ISO 8601 interval')
-    .requiredOption('--datasource <name>', 'Datasource')
+    .requiredOption('--datasource <name>', 'Name of the datasource')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',

@@ -34,7 +34,7 @@ export function addExport(program: Command): void {
     .addHelpText(
       'after',
       `
-The command only reads the management interface and changes nothing. ./svc import reads the folder.
+The command sends only read requests to the management API. To import the folder, run ./svc import.
 
 Examples:
   ./svc export inventory

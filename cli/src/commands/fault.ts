@@ -95,7 +95,7 @@ function addKind(fault: Command, kind: FaultKind): void {
       '--from <server>',
       'Instance, or host and port, whose requests are affected (default: all)',
     )
-  if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')
+  if (hasDelay(kind)) command.option('--delay <period>', 'Delay of each operation (default: PT1S)')
 }
 
 interface Shown {

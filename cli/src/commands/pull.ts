@@ -18,11 +18,11 @@ export function addPull(program: Command): void {
     .addHelpText(
       'after',
       `
-Writes rules, compaction, the dynamic configuration of the coordinator, users, and roles. A folder has one file for each
-of them. Passwords are never written.
+Writes rules, compaction, the coordinator's dynamic configuration, users, and roles, each to its own file in the folder.
+Passwords are never written.
 
-If the files exist, only the sections in the files are updated. All lines are kept as they are, except where the cluster
-has a different value.
+In files that already exist, only the sections they contain are updated, and only lines whose values differ from the
+cluster change.
 
 Examples:
   ./svc pull state

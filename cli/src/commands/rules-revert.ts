@@ -41,8 +41,8 @@ export function addRevert(rules: Command): void {
     .addHelpText(
       'after',
       `
-./svc rules history lists the IDs of changes. A segment is marked as used again if a drop rule marked it as unused and
-the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
+To list the IDs of changes, run ./svc rules history. A segment is marked as used again if a drop rule marked it as
+unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
 
 Examples:
   ./svc rules revert --datasource flights --preview

@@ -58,7 +58,7 @@ export function addMark(program: Command): void {
 function addMarkCommand(program: Command, name: string, description: string, isUsed: boolean): void {
   const used = isUsed ? 'used' : 'unused'
   withConnection(program.command(name).description(description))
-    .requiredOption('--datasource <name>', 'Datasource')
+    .requiredOption('--datasource <name>', 'Name of the datasource')
     .option('--interval <interval>', 'Mark the segments within this ISO 8601 interval')
     .option(
       '--versions <version>',

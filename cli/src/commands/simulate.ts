@@ -33,7 +33,7 @@ export function addSimulate(program: Command): void {
     )
     .option(
       '--port-offset <n>',
-      'Offset added to every port: 0, or at least 1000 (default: one with free ports)',
+      'Offset added to every port (0, or at least 1000; default: one with free ports)',
     )
     .option(
       '--kill-leader',

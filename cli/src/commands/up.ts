@@ -26,7 +26,7 @@ interface UpOptions {
 export function addUp(program: Command): void {
   const command = program.command('up').description('Start a cluster, creating it if necessary')
   withHome(command)
-    .option('--port-offset <n>', 'Offset added to every port: 0, or at least 1000 (default: 0)')
+    .option('--port-offset <n>', 'Offset added to every port (0, or at least 1000; default: 0)')
     .option(
       '--historicals <list>',
       'Number of historicals by tier, for example hot=2,_default_tier=3 (default: _default_tier=1)',

@@ -41,7 +41,7 @@ export function addWait(program: Command): void {
     .argument('<state>', `State: ${states.join(', ')}`)
     .option(
       '--datasource <name>',
-      'Wait only for this datasource (for the states loaded, tasks, and compaction)',
+      'Wait only for this datasource (only with the state loaded, tasks, or compaction)',
     )
     .option(
       '--replicas',

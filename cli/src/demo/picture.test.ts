@@ -33,7 +33,8 @@ test('draws three days with one character each', () => {
     '                 2001-01',
     '  hot            <hot>.12',
     '  cold           <cold>1..',
-    '                 . none  1 one replica  2 two (one day each)',
+    '                 . none  1 one replica  2 two replicas',
+    '                 (one character = one day)',
   ])
 })
 

@@ -72,7 +72,7 @@ export function pictureOf(
     ...view.tiers.map(
       (tier) => label(tier.tier) + paint(tier.tier, timelineOf(tier.copiesByDay, daysEach, symbols)),
     ),
-    label('') + legendOf(daysEach, symbols),
+    ...legendOf(daysEach, symbols).map((line) => label('') + line),
   ]
 }
 
@@ -125,9 +125,12 @@ export function monthRuler(days: readonly Interval[], daysEach: number): string 
   return ruler
 }
 
-function legendOf(daysEach: number, { none, one, more, mixed }: Symbols): string {
-  const each = daysEach === 1 ? 'one day each' : `${daysEach} days each, ${mixed} mixed`
-  return `${none} none  ${one} one replica  ${more} two (${each})`
+function legendOf(daysEach: number, { none, one, more, mixed }: Symbols): string[] {
+  const isShared = daysEach > 1
+  return [
+    `${none} none  ${one} one replica  ${more} two replicas${isShared ? `  ${mixed} mixed` : ''}`,
+    `(one character = ${isShared ? `${daysEach} days` : 'one day'})`,
+  ]
 }
 
 /** The rules as JSON, one per line. */

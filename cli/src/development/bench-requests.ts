@@ -59,8 +59,7 @@ export async function measureRequests(
   onRound: (text: string) => void,
 ): Promise<RequestFigures> {
   const { rounds, secondsEach, reference } = options
-  if (spawnSync('wrk', ['-v']).error)
-    throw unavailable('The program wrk is missing. Install the package wrk.')
+  if (spawnSync('wrk', ['-v']).error) throw unavailable('wrk is not installed. Install the package wrk.')
   const login = `admin:${cluster.adminPassword}@`
   const targets = new Map<string, string>(
     (['coordinator', 'router'] as const).flatMap((instance) => {

@@ -15,7 +15,7 @@ function readEnvironmentFile(file: string): Readonly<Record<string, string | und
     return parseEnv(readFileSync(file, 'utf8'))
   } catch (error) {
     throw invalidInput(
-      `Cannot read the file [${file}] given with [--variables] (${(error as NodeJS.ErrnoException).code})`,
+      `Failed to read the file [${file}] given with [--variables] (${(error as NodeJS.ErrnoException).code})`,
     )
   }
 }

@@ -64,7 +64,7 @@ function readLines(folder: string, file: string): PropertyLine[] {
   try {
     return propertyLines(readFileSync(path.join(folder, file), 'utf8'))
   } catch (error) {
-    throw invalidInput(`Cannot read the file [${path.join(folder, file)}]: ${describeError(error)}`)
+    throw invalidInput(`Failed to read the file [${path.join(folder, file)}]: ${describeError(error)}`)
   }
 }
 

@@ -215,7 +215,7 @@ function unseenSupervisors(
 export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPart[] {
   const parts: readonly (readonly [part: string, seen: Seen<unknown> | undefined, effect: string])[] = [
     [
-      "the source's own counts",
+      'the segment counts that the source reports',
       restrictedParts?.counts,
       'so svc cannot check whether the login saw everything',
     ],

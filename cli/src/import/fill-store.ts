@@ -114,7 +114,7 @@ async function saveDocuments(
 
 const unusedAtOnce = 1000
 
-/** Stores unused segments with the time at which each was marked unused. */
+/** Stores unused segments with the time at which each was marked as unused. */
 async function saveUnusedSegments(
   database: Database,
   rows: AsyncIterable<SegmentRow>,

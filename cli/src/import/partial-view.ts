@@ -22,7 +22,7 @@ export function signsOfPartialView({ segments, rules, counts, placement }: Impor
       `The load status of the source includes datasources without visible segments: ${listOf(hidden)}`,
     )
   if (placement) {
-    // A datasource whose segments were all marked unused has replicas until its servers drop them.
+    // A datasource whose segments were all marked as unused has replicas until its servers drop them.
     const isGone = (dataSource: string) => 'value' in counts && !hidden.includes(dataSource)
     const unlisted = [...placement.unlisted].filter(([name]) => isHidden(name) && !isGone(name))
     const replicas = unlisted.reduce((sum, [, count]) => sum + count, 0)
@@ -50,7 +50,7 @@ function signsOfCounts(
   const signs: string[] = []
   for (const [dataSource, served] of Object.entries(servedSegments)) {
     const listed = segments.get(dataSource) ?? 0
-    // Servers keep segments that were marked unused for a while. These are among the unlisted replicas.
+    // Servers keep segments that were marked as unused for a while. These are among the unlisted replicas.
     if (listed > 0 && served > listed + (placement.unlisted.get(dataSource) ?? 0))
       signs.push(
         `Servers have [${served}] segments of datasource [${dataSource}], but only [${listed}] are listed`,

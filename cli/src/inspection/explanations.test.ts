@@ -17,7 +17,7 @@ const explained = {
   dataSource: 'wiki',
   state: 'partial',
   summary:
-    'The segment is missing replicas: 1 of 2 in tier [hot]. Tier [hot]: the next run assigns 1 replica',
+    'The segment is under-replicated: [hot] has 1 of 2 replicas. Tier [hot]: the next run assigns 1 replica',
   causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
   rule: { number: 1, place: 0, source: 'defaults', rule: { type: 'loadForever' } },
   earlierRules: [
@@ -65,10 +65,10 @@ describe('the explanation of a segment', () => {
     assert.equal(
       formatExplanation(await readExplanation(client, id, undefined)),
       `${id}
-The segment is missing replicas: 1 of 2 in tier [hot]. Tier [hot]: the next run assigns 1 replica.
+The segment is under-replicated: [hot] has 1 of 2 replicas. Tier [hot]: the next run assigns 1 replica.
 
 Rules:
-- 3 earlier rules do not apply
+- 3 more earlier rules do not apply
 - Rule [0] {"type":"dropByPeriod"} does not apply. The segment ends too early.
 - Default rule [0] {"type":"loadForever"} applies
 
@@ -100,7 +100,7 @@ describe('the explanation of an interval', () => {
         dataSource: 'wiki',
         interval: 'I',
         segments: 2,
-        summary: '2 used segments: 1 loaded, 1 not available for queries',
+        summary: '2 used segments: 1 loaded, 1 unavailable',
         notLoaded: [{ segment: id, state: 'missing', summary: 'The segment is not available for queries' }],
         unused: [
           {
@@ -113,7 +113,7 @@ describe('the explanation of an interval', () => {
     })
     assert.equal(
       formatIntervalExplanation(await readIntervalExplanation(client, 'wiki', '2026-01-01/P4D')),
-      `wiki I\n2 used segments: 1 loaded, 1 not available for queries.\n\n${id}\n  The segment is not available for queries.\n\ndropRule  3 unused segments, for example S\n  The segment is unused: because.`,
+      `wiki I\n2 used segments: 1 loaded, 1 unavailable.\n\n${id}\n  The segment is not available for queries.\n\ndropRule  3 unused segments, for example S\n  The segment is unused: because.`,
     )
   })
 })

@@ -13,9 +13,12 @@ export const newPasswordOption = (): Option =>
 /** The new password in a file, or typed twice at a prompt that does not show it. */
 export async function readNewPassword(file: string | undefined): Promise<string> {
   const password = file === undefined ? await promptForPassword() : readPassword(file)
-  if (password === '')
-    throw invalidInput('Invalid value [] for [--new-password-file]: expected a non-empty password')
-  return password
+  if (password !== '') return password
+  throw invalidInput(
+    file === undefined
+      ? 'The password is empty: expected at least one character'
+      : `${file === '-' ? 'Standard input' : `File [${file}]`} for [--new-password-file] is empty: expected a password`,
+  )
 }
 
 async function promptForPassword(): Promise<string> {

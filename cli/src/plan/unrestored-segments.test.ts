@@ -65,7 +65,7 @@ describe('after a plan was reverted', () => {
       [segment(first)],
       [],
       [
-        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] were not found among the used and unused segments: .*kill tasks have deleted the data, or the coordinator has not read/,
+        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] was not found among the used and unused segments: .*kill tasks have deleted the data, or the coordinator has not read/,
       ],
     ],
     [
@@ -74,7 +74,7 @@ describe('after a plan was reverted', () => {
       [],
       days.map((key) => unused(key, plannedAt + 5)),
       [
-        /^2 segments of \[wiki\] in \[2001-01-01[^,]*2001-01-03[^,]*\] stayed unused, despite being listed in the plan\. /,
+        /^2 segments of \[wiki\] in \[2001-01-01[^,]*2001-01-03[^,]*\] stayed unused although the plan lists them: /,
       ],
     ],
     [

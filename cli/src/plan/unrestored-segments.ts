@@ -75,11 +75,11 @@ export function unrestoredText(
     ],
     [
       unused,
-      'stayed unused, despite being listed in the plan. Either the current rules drop this data, or it was marked as unused in the meantime',
+      `stayed unused although the plan lists ${unused.length === 1 ? 'it' : 'them'}: either the current rules drop this data, or it was marked as unused after the plan was applied`,
     ],
     [
       unlisted,
-      'were not found among the used and unused segments: kill tasks have deleted the data, or the coordinator has not read the segments from the metadata store yet',
+      `${unlisted.length === 1 ? 'was' : 'were'} not found among the used and unused segments: kill tasks have deleted the data, or the coordinator has not read the segments from the metadata store yet`,
     ],
   ]
   return groups

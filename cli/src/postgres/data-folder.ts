@@ -97,8 +97,8 @@ function checkOwner(home: HomeLayout): void {
   const owner = statSync(home.postgres).uid
   if (uid === undefined || uid === 0 || owner === uid) return
   throw conflict(
-    `Home [${home.root}] belongs to another user: [${home.postgres}] is owned by user ID [${owner}], expected [${uid}]. ` +
-      'Run ./svc as the user who created the home, or select another home with --home.',
+    `[${home.postgres}] is owned by user ID [${owner}], but you are user ID [${uid}]. ` +
+      'Run ./svc as the user who created the home, or choose another home with --home.',
   )
 }
 

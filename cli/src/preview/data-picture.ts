@@ -18,7 +18,7 @@ export function bucketsIn(columns: number): number {
 
 /**
  * Bytes over time by tier, before and after a change, with one scale for all tiers. The line `lost` marks data that is
- * marked unused (x) or used without a replica (!). Without color, the picture shows the same.
+ * marked as unused (x) or used without a replica (!). Without color, the picture shows the same.
  */
 export function dataPicture(
   buckets: AnsweredBuckets,
@@ -54,7 +54,7 @@ export function dataPicture(
 export function pictureLegend(buckets: AnsweredBuckets, bands: RuleBands | undefined): string[] {
   return [
     `█ ${formatBytes(maxOf(buckets))} of replicas per ${widthText(buckets.widthMs)}, ${noBytes} none`,
-    ...(hasLoss(buckets) ? ['x marked unused, ! used without a replica'] : []),
+    ...(hasLoss(buckets) ? ['x marked as unused, ! used without a replica'] : []),
     ...(bands?.legend ?? []).map(({ symbol, text }) => `${symbol} ${text}`),
   ]
 }

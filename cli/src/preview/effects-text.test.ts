@@ -29,7 +29,7 @@ describe('the loss in words', () => {
       { unqueryable: { ...some, queryableBefore: 31 }, unused: some },
       [
         '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
-        '31 segments (104.1 kB, 31 days) will be marked unused.',
+        '31 segments (104.1 kB, 31 days) will be marked as unused.',
       ],
     ],
     [
@@ -68,7 +68,7 @@ describe('the loss within a horizon', () => {
       [
         'All data stays queryable until 2026-11-29.',
         'By 2026-12-26, 60 segments (2.4 GB) will become unqueryable, the first on 2026-11-29.',
-        'By 2026-12-26, 60 segments (2.4 GB) will be marked unused, the first on 2026-11-29.',
+        'By 2026-12-26, 60 segments (2.4 GB) will be marked as unused, the first on 2026-11-29.',
       ],
     ],
     [
@@ -76,8 +76,8 @@ describe('the loss within a horizon', () => {
       { unused: later({ segments: 31, bytes: 104_055 }) },
       [
         '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
-        '30 segments (104.1 kB, 31 days) will be marked unused.',
-        'By 2026-12-26, 1 segment (1 B) will be marked unused, the first on 2026-11-29.',
+        '30 segments (104.1 kB, 31 days) will be marked as unused.',
+        'By 2026-12-26, 1 segment (1 B) will be marked as unused, the first on 2026-11-29.',
       ],
     ],
     [
@@ -110,7 +110,7 @@ test('the table of effects lists losses of one datasource even if there are none
   const effects = effectsWith({ moved: some })
   assert.deepEqual(effectsTable(effects, { wiki: { effects } }).rows, [
     ['wiki', 'unqueryable', '0', '', '', '', ''],
-    ['wiki', 'marked unused', '0', '', '', '', ''],
+    ['wiki', 'marked as unused', '0', '', '', '', ''],
     ['wiki', 'under-replicated', '0', '', '', '', ''],
     ['wiki', 'does not fit', '0', '', '', '', ''],
     ['wiki', 'moved', '31', '62', '104.1 kB', '31', '2001-01-01/2001-02-01'],
@@ -124,7 +124,7 @@ test('the table of effects begins with the sum of several datasources', () => {
     rows.map(([dataSource, effect]) => `${dataSource} ${effect}`),
     [
       '(all) unqueryable',
-      '(all) marked unused',
+      '(all) marked as unused',
       '(all) under-replicated',
       '(all) does not fit',
       '(all) loaded',

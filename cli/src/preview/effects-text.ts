@@ -10,7 +10,7 @@ import { countOf, formatBytes, formatCount, shortInterval, type Table } from '..
 /** The names of effects in text, with the losses first. */
 export const effectLabels: Readonly<Record<EffectName, string>> = {
   unqueryable: 'unqueryable',
-  unused: 'marked unused',
+  unused: 'marked as unused',
   overshadowed: 'overshadowed',
   underReplicated: 'under-replicated',
   doesNotFit: 'does not fit',
@@ -56,7 +56,7 @@ function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
         ? `All data stays queryable until ${dayOf(laterLosses.unqueryable.from)}.`
         : 'All data stays queryable.',
   ]
-  if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked unused.`)
+  if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked as unused.`)
   if (waitingForTier.segments > 0) sentences.push(waitingSentence(waitingForTier))
   if (doesNotFit.segments > 0) {
     const lastDay = dayOf(doesNotFit.interval!.split('/')[1]!)
@@ -81,7 +81,7 @@ function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSumma
     ...(unqueryable
       ? [`${more(unqueryable, effects.unqueryable)} will become unqueryable, ${first(unqueryable)}.`]
       : []),
-    ...(unused ? [`${more(unused, effects.unused)} will be marked unused, ${first(unused)}.`] : []),
+    ...(unused ? [`${more(unused, effects.unused)} will be marked as unused, ${first(unused)}.`] : []),
     ...(waitingForTier ? [`${since(waitingForTier)}, ${waitingSentence(waitingForTier)}`] : []),
     ...(doesNotFit
       ? [

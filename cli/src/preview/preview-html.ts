@@ -43,7 +43,7 @@ export function previewParts(report: PreviewReport): string[] {
       previewSvg(buckets, bands),
       `<p>Bytes of all replicas per ${widthText(buckets.widthMs)} (maximum: ${formatBytes(maxOf(buckets))}).
 <span class="key" style="background:#8c959f"></span>before<span class="key" style="background:#0969da"></span>after
-<span class="key" style="background:#cf222e"></span>marked unused<span class="key" style="background:#fb8f44"></span>used without a replica</p>`,
+<span class="key" style="background:#cf222e"></span>marked as unused<span class="key" style="background:#fb8f44"></span>used without a replica</p>`,
     )
     const rules = (bands?.legend ?? []).map(
       ({ symbol, text }) => `<li><b>${escapedText(symbol)}</b> ${escapedText(text)}</li>`,
@@ -54,7 +54,9 @@ export function previewParts(report: PreviewReport): string[] {
     parts.push(`<h2>${escapedText(heading)}</h2>`, htmlTable(table))
     if (picture.length > 0) parts.push(`<pre>${escapedText(picture.join('\n'))}</pre>`)
     if (notes.length > 0)
-      parts.push(`<ul>${notes.map((note) => `<li>${escapedText(note)}.</li>`).join('')}</ul>`)
+      parts.push(
+        `<p>Assumptions:</p><ul>${notes.map((note) => `<li>${escapedText(note)}.</li>`).join('')}</ul>`,
+      )
   }
   return parts
 }

@@ -23,7 +23,9 @@ export function previewMarkdown(report: PreviewReport): string {
       `### ${heading}`,
       markdownTable(table),
       ...(curves.length > 0 ? [['```text', ...curves, '```'].join('\n')] : []),
-      ...(notes.length > 0 ? [notes.map((note) => `- ${escapedMarkdown(note)}.`).join('\n')] : []),
+      ...(notes.length > 0
+        ? ['Assumptions:', notes.map((note) => `- ${escapedMarkdown(note)}.`).join('\n')]
+        : []),
     ]),
   ]
   return `${parts.join('\n\n')}\n`

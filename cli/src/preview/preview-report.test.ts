@@ -69,7 +69,7 @@ describe('the picture of data', () => {
       'rule                  1111111111DDDDDDDDDD00000000000000000000',
       '',
       '█ 2.0 kB of replicas per day, . none',
-      'x marked unused, ! used without a replica',
+      'x marked as unused, ! used without a replica',
       '0 loadByPeriod, the last P10D and the future: hot 2',
       '1 dropBeforeByPeriod, older than P15D: none',
       'D default rule: loadForever, everything: _default_tier 2',
@@ -159,10 +159,10 @@ describe('later changes', () => {
     },
   })
   const cases: [count: number, stepMs: number, rows: number, header: string, first: string[]][] = [
-    [12, 3_600_000, 12, 'until', ['2026-06-15T01:00Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused']],
-    [60, dayMs, 9, 'week of', ['2026-06-15', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
-    [52, 7 * dayMs, 13, 'month', ['2026-06', 'wiki', 'hot +2, hot -4, 2 segments marked unused']],
-    [120, 30 * dayMs, 11, 'year', ['2026', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
+    [12, 3_600_000, 12, 'until', ['2026-06-15T01:00Z', 'wiki', 'hot +1, hot -2, 1 segment marked as unused']],
+    [60, dayMs, 9, 'week of', ['2026-06-15', 'wiki', 'hot +6, hot -12, 6 segments marked as unused']],
+    [52, 7 * dayMs, 13, 'month', ['2026-06', 'wiki', 'hot +2, hot -4, 2 segments marked as unused']],
+    [120, 30 * dayMs, 11, 'year', ['2026', 'wiki', 'hot +6, hot -12, 6 segments marked as unused']],
   ]
   for (const [count, stepMs, rows, header, first] of cases) {
     test(`${count} steps take ${rows} rows`, () => {
@@ -182,7 +182,7 @@ describe('later changes', () => {
 })
 
 test('unused segments that the rules keep have a hint, which names an option only if the command has it', () => {
-  const message = '90 unused segments would be loaded if marked used'
+  const message = '90 unused segments would be loaded if marked as used'
   const warned = { ...answer, warnings: [{ type: 'unusedSegmentsStay', message }] }
   assert.deepEqual(reportOf(warned, undefined).warnings, [
     `${message}. To include unused segments, add --mark-used`,

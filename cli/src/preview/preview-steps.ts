@@ -7,7 +7,7 @@ import type { AnsweredPreview } from './preview-text.ts'
 const maxPeriods = 20
 const weekMs = 7 * 86_400_000
 
-/** What happens to a datasource within a period: copies loaded and dropped by tier, and segments marked unused. */
+/** What happens to a datasource within a period: copies loaded and dropped by tier, and segments marked as unused. */
 interface Changes {
   readonly copies: Map<string, { loaded: number; dropped: number }>
   unused: number
@@ -69,7 +69,7 @@ function describe({ copies, unused }: Changes): string {
     ...(loaded > 0 ? [`${tier} +${loaded}`] : []),
     ...(dropped > 0 ? [`${tier} -${dropped}`] : []),
   ])
-  return [...ofTiers, ...(unused > 0 ? [`${countOf(unused, 'segment')} marked unused`] : [])].join(', ')
+  return [...ofTiers, ...(unused > 0 ? [`${countOf(unused, 'segment')} marked as unused`] : [])].join(', ')
 }
 
 /** The Monday of the week. */

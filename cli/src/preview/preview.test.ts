@@ -150,7 +150,7 @@ test('lists only steps with changes', () => {
   const answer = { now: '0', summary: { datasources: {}, steps }, warnings: [] } as never
   assert.deepEqual(stepsTable(answer).rows, [
     ['2026-06-17T00:00Z', 'wiki', 'hot +2'],
-    ['2026-06-18T12:30Z', 'wiki', 'hot -2, 1 segment marked unused'],
+    ['2026-06-18T12:30Z', 'wiki', 'hot -2, 1 segment marked as unused'],
   ])
 })
 

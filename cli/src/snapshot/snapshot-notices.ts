@@ -1,4 +1,4 @@
-import { countOf, listOf } from '../terminal/index.ts'
+import { countOf, formatBytes, listOf } from '../terminal/index.ts'
 import type { SnapshotDocuments } from './snapshot-documents.ts'
 import { documents } from './snapshot-source.ts'
 import type { RemainingSegments } from './stage-segments.ts'
@@ -32,7 +32,7 @@ export function snapshotNotices(
   const capacityBytes = servers.reduce((sum, { maxSize }) => sum + maxSize, 0)
   if (servers.length > 0 && sizeBytes > capacityBytes)
     notices.push(
-      `Not enough capacity for all segments: they need [${sizeBytes}] bytes, but the servers have only [${capacityBytes}] in total`,
+      `Not enough capacity for all segments: ${formatBytes(sizeBytes)} needed, but the servers have only ${formatBytes(capacityBytes)} in total`,
     )
   return notices
 }

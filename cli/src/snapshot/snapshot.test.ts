@@ -528,7 +528,7 @@ describe('a source folder', () => {
       writeFileSync(file('segments.jsonl'), `${lines.slice(0, 6).join('\n')}\n`)
     }
     const changes: readonly [change: () => void, message: RegExp][] = [
-      [cutLines, /\n {2}\[segments.jsonl\] is \[\d+\] bytes long, expected \[\d+\]$/],
+      [cutLines, /\n {2}\[segments.jsonl\] is \[\d+\] bytes long: expected \[\d+\]$/],
       [() => rmSync(file('config.json')), /\n {2}\[config.json\] is unreadable: ENOENT/],
       [
         () =>
@@ -598,7 +598,7 @@ describe('a source folder', () => {
     assert.deepEqual(notices.slice(3), [
       'Rules reference tiers without servers: [cold]',
       'Servers with a maxSize of 0 load no segments: [b:1]',
-      'Not enough capacity for all segments: they need [20] bytes, but the servers have only [15] in total',
+      'Not enough capacity for all segments: 20 B needed, but the servers have only 15 B in total',
     ])
     file('segments.json', [])
     const nothing = await exportSnapshot(openFolder(source), path.join(folder, 'of-nothing'), options)

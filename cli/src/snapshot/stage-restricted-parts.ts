@@ -92,7 +92,7 @@ async function* placementLines(
   }
 }
 
-/** An unused segment in a snapshot: its row as for used segments, and when it was marked unused. */
+/** An unused segment in a snapshot: its row as for used segments, and when it was marked as unused. */
 async function* unusedLines(
   rows: AsyncIterable<SegmentRow>,
   ids: Set<string>,

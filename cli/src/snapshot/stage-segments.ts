@@ -143,7 +143,7 @@ async function* sortedLines(file: string, lines: Lines, problems: SnapshotProble
   }
 }
 
-/** The staged segments without those that the source has marked unused since it listed them. */
+/** The staged segments without those that the source has marked as unused since it listed them. */
 export interface RemainingSegments {
   readonly segments: number
   /** How many of them are overshadowed according to the source. */
@@ -156,7 +156,7 @@ export interface RemainingSegments {
 
 /**
  * Removes the segments that are also in the list of unused segments. Clusters list a segment as used for a while after
- * they mark it unused, and a snapshot reads the list of unused segments later.
+ * they mark it as unused, and a snapshot reads the list of unused segments later.
  */
 export async function removeUnusedSegments(
   folder: string,

@@ -234,7 +234,7 @@ test('a policy that is not an object is refused', () => {
     writeFileSync(file, text)
     assert.throws(
       () => readPolicyFile(file),
-      /state\.yaml:1:1: Invalid contents: expected an object of policy limits$/,
+      /state\.yaml:1:1: Invalid contents: expected an object with policy limits$/,
     )
   }
 })

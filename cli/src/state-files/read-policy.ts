@@ -9,7 +9,8 @@ export function readPolicyFile(file: string): RulesPolicy {
   if (!existsSync(file)) throw notFound(`[${file}] does not exist`)
   const yaml = readStateFile(file)
   try {
-    if (!isJsonObject(yaml.json)) throw invalidInput('Invalid contents: expected an object of policy limits')
+    if (!isJsonObject(yaml.json))
+      throw invalidInput('Invalid contents: expected an object with policy limits')
     return readRulesPolicy(yaml.json, '')
   } catch (error) {
     if (!(error instanceof Failure)) throw error

@@ -168,7 +168,7 @@ async function ingest(send: Send, { name, csv, timestampColumn }: Datasource): P
   }
   const path = `/svc/indexer/v1/task/${encodeURIComponent(task)}/status`
   const { status } = await poll(
-    `task [${task}] is complete`,
+    `task [${task}] to complete`,
     async () => (await send('GET', path)) as { status: { statusCode: string; errorMsg: string | null } },
     ({ status }) => status.statusCode !== 'RUNNING',
   )
@@ -177,7 +177,7 @@ async function ingest(send: Send, { name, csv, timestampColumn }: Datasource): P
 
 async function untilLoaded(send: Send, datasources: readonly Datasource[]): Promise<void> {
   await poll(
-    'the datasources are loaded',
+    'the datasources to load',
     async () =>
       (await send('GET', '/svc/coordinator/v1/loadstatus?forceMetadataRefresh=true')) as Record<
         string,
@@ -197,7 +197,7 @@ async function poll<Value>(
     const value = await read()
     if (isReached(value)) return value
     if (performance.now() - startedAt > loadTimeoutMs)
-      throw new Error(`Timed out waiting until ${what}: ${JSON.stringify(value)}`)
+      throw new Error(`Timed out waiting for ${what}: ${JSON.stringify(value)}`)
     await delay(pollMs)
   }
 }

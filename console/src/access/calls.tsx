@@ -34,10 +34,12 @@ export function Calls() {
         <Notice kind="warning">
           {data.missing.slice(0, 3).map(({ server, reason }) => (
             <p key={server}>
-              The journal of {server} cannot be read: {reason}
+              Failed to read the journal of {server}: {reason}
             </p>
           ))}
-          {data.missing.length > 3 && <p>{formatCount(data.missing.length - 3)} more cannot be read.</p>}
+          {data.missing.length > 3 && (
+            <p>Failed to read {formatCount(data.missing.length - 3)} more journals.</p>
+          )}
         </Notice>
       )}
       {shown.length === 0 ? (

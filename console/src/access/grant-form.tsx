@@ -75,7 +75,7 @@ export function GrantForm({
         <label>
           Datasource
           <select value={dataSource} onChange={(event) => setDataSource(event.target.value)}>
-            <option value="">choose</option>
+            <option value="">Choose a datasource…</option>
             {inventory?.datasources.map(({ name }) => (
               <option key={name} value={name}>
                 {visible(name)}

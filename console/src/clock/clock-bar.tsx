@@ -60,15 +60,15 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
   )
 }
 
-/** Says on a screen without previews that it shows the present, while the clock is in the future. */
+/** Says on a screen without previews that it shows the current state, while the clock is in the future. */
 export function PresentNotice({ what }: { readonly what: string }) {
   const { data: inventory } = useInventory()
   const offsetMs = useClockOffset()
   if (!inventory || offsetMs === 0) return null
   return (
     <Notice kind="future" role="status">
-      <b>This screen shows the present.</b> {what} not previewed, so nothing here is from{' '}
-      {formatMinute(inventory.now + offsetMs)}.
+      <b>This screen shows the current state.</b> The preview of {formatMinute(inventory.now + offsetMs)} does
+      not include {what}.
     </Notice>
   )
 }

@@ -14,7 +14,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
         <Notice kind="loss">
           <b>{lossText(lost.segments, unqueryable.queryableBefore)}</b> ({formatDays(lost.interval!)};{' '}
           {formatBytes(lost.bytes)}).
-          {unused.segments > 0 && ` ${countOf(unused.segments, 'segment')} will be marked unused.`}
+          {unused.segments > 0 && ` ${countOf(unused.segments, 'segment')} will be marked as unused.`}
         </Notice>
       )}
       <p className="sentence">
@@ -49,7 +49,7 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
         <tr>
           <th>tier</th>
           <th className="right">now</th>
-          <th className="right">then</th>
+          <th className="right">later</th>
           <th>fill</th>
         </tr>
       </thead>

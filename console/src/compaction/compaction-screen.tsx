@@ -63,7 +63,7 @@ export function CompactionScreen() {
           <h1>Compaction</h1>
           <ClockBar />
         </div>
-        <PresentNotice what="Compaction is" />
+        <PresentNotice what="compaction" />
         <Summary statuses={statuses} />
         {calendar ? (
           <Calendars
@@ -152,9 +152,11 @@ function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] 
         ? 'Nothing awaits compaction.'
         : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
       {cluster &&
-        ` Compaction uses at most ${cluster.maxCompactionTaskSlots === noSlotLimit ? '' : `${countOf(cluster.maxCompactionTaskSlots, 'task slot')}, and at most `}${Math.round(
-          cluster.compactionTaskSlotRatio * 100,
-        )}% of all task slots.`}
+        ` Compaction uses at most ${Math.round(cluster.compactionTaskSlotRatio * 100)}% of all task slots${
+          cluster.maxCompactionTaskSlots === noSlotLimit
+            ? ''
+            : `, and never more than ${formatCount(cluster.maxCompactionTaskSlots)}`
+        }.`}
     </p>
   )
 }
@@ -274,7 +276,7 @@ function CellDetails({
               <th>state</th>
               <th className="right">segments</th>
               <th className="right">size</th>
-              <th className="right">{isQueueKnown ? 'place in queue' : 'place within datasource'}</th>
+              <th className="right">{isQueueKnown ? 'position in queue' : 'position within datasource'}</th>
               <th>reason</th>
             </tr>
           </thead>

@@ -12,7 +12,7 @@ const compact = (object: Json): Json =>
 
 const partitionings = [
   ['none', 'engine default'],
-  ['dynamic', 'dynamic: by row count only'],
+  ['dynamic', 'dynamic: split by row count only'],
   ['range', 'range: sorted by columns'],
 ] as const
 const granularities = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR']
@@ -34,10 +34,11 @@ export function ConfigForm({
     <fieldset className="config-form" disabled={isReadOnly}>
       <legend className="unseen">Compaction</legend>
       <label>
-        Period of the newest data to skip
+        Skip offset from latest
         <input
           value={String(config.skipOffsetFromLatest ?? 'P1D')}
           spellCheck={false}
+          title="The newest data within this period is not compacted"
           onChange={(event) => set({ skipOffsetFromLatest: event.target.value })}
         />
       </label>

@@ -90,7 +90,7 @@ function PriceTable({
               <input
                 className="amount"
                 inputMode="decimal"
-                aria-label={`Price per GiB per month in ${visible(tier)}`}
+                aria-label={`Monthly price per GiB in tier ${visible(tier)}`}
                 value={Object.hasOwn(texts, tier) ? texts[tier] : ''}
                 onChange={({ target }) => onChange(tier, target.value)}
               />

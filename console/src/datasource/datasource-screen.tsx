@@ -48,7 +48,7 @@ function Readable({ dataSource }: { readonly dataSource: string }) {
   const rules = useRules(dataSource)
   const problem = inventory.error ?? rules.error
   if (problem && !(inventory.data && rules.data)) return <NotShown>{problem.message}</NotShown>
-  if (!inventory.data || !rules.data) return <Empty title="Loading the inventory of the cluster" />
+  if (!inventory.data || !rules.data) return <Empty title="Loading the cluster inventory" />
   return (
     <Loaded
       dataSource={dataSource}

@@ -48,7 +48,7 @@ export function LoadTime({
   if (!loadTime || Object.keys(loadTime.tiers).length === 0) return null
   const { durationMs, limits, unmeasured } = loadTimeParts(loadTime)
   return (
-    <p className="sentence small" role="status" title={loadTime.assumptions.join('. ')}>
+    <p className="sentence small" role="status" title={`Assumptions: ${loadTime.assumptions.join('. ')}`}>
       {durationMs === undefined
         ? `The load time is unknown, because no loads have been measured in ${formatList(unmeasured)} yet.`
         : `Loading takes about ${formatSpan(durationMs)}, limited by ${formatList(limits)}.`}

@@ -4,7 +4,7 @@ import { Bytes } from '../ui/index.ts'
 
 const rows: readonly (readonly [EffectName, string])[] = [
   ['unqueryable', 'Unqueryable'],
-  ['unused', 'Marked unused'],
+  ['unused', 'Marked as unused'],
   ['underReplicated', 'Under-replicated'],
   ['doesNotFit', 'Does not fit'],
   ['waitingForTier', 'In tiers without servers'],

@@ -111,7 +111,7 @@ function PeriodField({ rule, onChange }: FieldInput) {
           disabled={longer === undefined}
           onClick={() => onChange({ ...rule, period: longer })}
         >
-          One month longer
+          Add one month
         </button>
       </div>
     </div>

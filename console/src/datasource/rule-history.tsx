@@ -23,7 +23,7 @@ export function RuleHistory({
       className="rule-history"
       title={
         <>
-          Rule changes of <Name>{dataSource}</Name>
+          Rule changes for <Name>{dataSource}</Name>
         </>
       }
       onClose={onClose}

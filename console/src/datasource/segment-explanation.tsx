@@ -110,7 +110,11 @@ function Rules({ explained }: { readonly explained: ExplanationAnswer }) {
   return (
     <Part title="Rules, in order">
       <ol>
-        {omittedRules > 0 && <li className="dim">{formatCount(omittedRules)} earlier rules do not apply.</li>}
+        {omittedRules > 0 && (
+          <li className="dim">
+            {countOf(omittedRules, 'more earlier rule')} {omittedRules === 1 ? 'does' : 'do'} not apply.
+          </li>
+        )}
         {earlierRules.map((one) => (
           <li key={`${one.source} ${one.place}`} className="dim">
             {ruleName(one)} does not apply. {visible(one.text)}

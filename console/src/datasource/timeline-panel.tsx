@@ -123,10 +123,12 @@ function NoAxis({
   if (figures && reason === 'onlyUnbounded')
     return (
       <section aria-label="Timeline" className="panel">
-        <h2>Data without a time axis</h2>
+        <h2>Data without time bounds</h2>
         <p>
           {countOf(figures.segments, 'segment')} ({formatBytes(figures.bytes)}) of <Name>{dataSource}</Name>{' '}
-          without a start or an end, such as a segment of all time. Only rules that apply forever match them.
+          {figures.segments === 1
+            ? 'has no start or no end, for example because it covers all time. Only forever rules match such a segment.'
+            : 'have no start or no end, for example because they cover all time. Only forever rules match such segments.'}
         </p>
         <UnusedSegments dataSource={dataSource} unused={unused ?? []} />
       </section>

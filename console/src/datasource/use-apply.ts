@@ -13,7 +13,7 @@ interface Applied {
   /** The rules before and after it. */
   readonly before: readonly RuleJson[]
   readonly after: readonly RuleJson[]
-  /** The segments that it marks unused. */
+  /** The segments that it marks as unused. */
   readonly dropped: readonly string[]
   readonly isUndone: boolean
 }

@@ -12,7 +12,7 @@ const durations = [
   { label: '30 s', ms: 30_000 },
   { label: '1 min', ms: 60_000 },
   { label: '5 min', ms: 300_000 },
-  { label: 'until you end it', ms: undefined },
+  { label: 'until you clear it', ms: undefined },
 ] as const
 
 /** What a fault affects: servers, or the calls from servers to others. */
@@ -30,7 +30,7 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
   const [target, setTarget] = useState(() => firstTarget(place.kind === 'node' ? place.node : place.edge.to))
   const [from, setFrom] = useState(() => (place.kind === 'edge' ? firstTarget(place.edge.from) : ''))
   const { inject, problem, isBusy } = useInject()
-  const duration = chosenDuration ?? (kind === 'kill' ? 'until you end it' : '30 s')
+  const duration = chosenDuration ?? (kind === 'kill' ? 'until you clear it' : '30 s')
   const [delayMs, probability] = [Math.round(Number(delay) * 1000), Number(percent) / 100]
   const { min, max } = faultLimits.delayMs
   const isValid = delayMs >= min && delayMs <= max && probability > 0 && probability <= 1

@@ -26,7 +26,7 @@ export function FaultList({ faults, now, canEnd }: FaultListInput) {
         <h2 id="faults-title">Active faults</h2>
         {canEnd && faults.length > 1 && (
           <button type="button" onClick={() => void end(faultsPath)}>
-            End all
+            Clear all
           </button>
         )}
       </div>
@@ -40,7 +40,7 @@ export function FaultList({ faults, now, canEnd }: FaultListInput) {
               <th>affects</th>
               <th>lasts</th>
               <th>
-                <span className="unseen">End</span>
+                <span className="unseen">Clear</span>
               </th>
             </tr>
           </thead>
@@ -56,10 +56,10 @@ export function FaultList({ faults, now, canEnd }: FaultListInput) {
                   {canEnd && (
                     <button
                       type="button"
-                      aria-label={`End: ${faultText(fault)}, ${fault.target}`}
+                      aria-label={`Clear: ${faultText(fault)}, ${fault.target}`}
                       onClick={() => void end(`${faultsPath}/${encodeURIComponent(fault.id)}`)}
                     >
-                      End
+                      Clear
                     </button>
                   )}
                 </td>

@@ -50,4 +50,4 @@ const formatDelay = (ms: number): string => (ms % 1000 === 0 ? countOf(ms / 1000
 
 /** Returns how long a fault lasts from now on. */
 export const remainingText = ({ until }: AnsweredFault, now: number): string =>
-  until === null ? 'until you end it' : `${formatSpan(Date.parse(until) - now)} left`
+  until === null ? 'until you clear it' : `${formatSpan(Date.parse(until) - now)} left`

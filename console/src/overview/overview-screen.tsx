@@ -253,7 +253,7 @@ function SnapshotNotes() {
       <p className="dim">
         Rules are evaluated at {formatMinute(inventory.now)}, the time at which the snapshot was opened.
         {!opened.hasPlacement &&
-          ' The snapshot does not say which server serves which segment, so replicas are assumed to be where the rules require them.'}
+          ' The snapshot does not say which server serves which segment, so the console assumes that replicas are where the rules require them.'}
       </p>
       {opened.problemCount > 0 && (
         <section aria-labelledby="problems">

@@ -149,7 +149,7 @@ export class LocalInventory {
     return previewServerChanges(this.inventory, changes)
   }
 
-  /** Returns the ids of the segments that rules would mark unused. */
+  /** Returns the ids of the segments that rules would mark as unused. */
   dropped({ dataSource, rules }: DroppedTask): string[] {
     const { outcome } = finish(this.decide({ dataSource, rules, now: undefined, assumesSpace: true }))
     const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)

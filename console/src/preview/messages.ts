@@ -128,7 +128,7 @@ export interface WorkerCalls {
   /** Fetches the inventory, or without READ on the state of the cluster, what the user may read instead. */
   readonly refresh: { readonly input: { readonly canReadState: boolean }; readonly output: InventoryFigures }
   readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
-  /** The ids of the segments that rules would mark unused. */
+  /** The ids of the segments that rules would mark as unused. */
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
   /** What the stored rules do to all datasources at a time. */
   readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }

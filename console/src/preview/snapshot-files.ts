@@ -143,7 +143,7 @@ async function checkManifest(files: SnapshotFolder['files']): Promise<void> {
   const problems = manifestProblems(manifest, found)
   if (problems.length === 0) return
   throw invalidInput(
-    `The snapshot has changed since ./svc export wrote it: ${problems.join(', ')}. Export it again. To use it anyway, leave out its file [${snapshotManifestFile}].`,
+    `The snapshot has changed since ./svc export wrote it: ${problems.join('; ')}. Export the snapshot again. To use it anyway, drop its files without [${snapshotManifestFile}].`,
   )
 }
 

@@ -39,7 +39,8 @@ export function startWorker(): Worker {
     call?.reject(new RequestFailure(data.status, data.message))
   })
   started.addEventListener('error', () => {
-    if (worker === started) stopWorker('A part of this page could not be downloaded. Check the connection.')
+    if (worker === started)
+      stopWorker('Part of this page failed to load. Check your connection, then reload the page.')
   })
   // After a failure, the next worker continues to follow the cluster.
   if (isFollowing) void callWorker('follow', { isOn: true }).catch(() => undefined)

@@ -66,7 +66,7 @@ const texts: Readonly<Record<string, (count: number) => string>> = {
   loads: (count) => countOf(count, 'load'),
   moves: (count) => countOf(count, 'move'),
   drops: (count) => countOf(count, 'drop'),
-  markedUnused: (count) => `${countOf(count, 'segment')} marked unused`,
+  markedUnused: (count) => `${countOf(count, 'segment')} marked as unused`,
   submitted: (count) => `${countOf(count, 'compaction task')} submitted`,
   postponed: (count) => `${formatCount(count)} postponed`,
   killTasks: (count) => `${countOf(count, 'kill task')} submitted`,

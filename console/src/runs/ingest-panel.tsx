@@ -214,7 +214,7 @@ function Fields({
           value={ingestion.timestampColumn}
           onChange={(event) => onChange({ timestampColumn: event.target.value })}
         >
-          <option value="">choose</option>
+          <option value="">Choose a column…</option>
           {sample.columns.map(({ name }) => (
             <option key={name} value={name}>
               {visible(name)}

@@ -29,7 +29,7 @@ export function RunsScreen() {
           <h1>Runs and tasks</h1>
           <ClockBar />
         </div>
-        <PresentNotice what="Runs and tasks are" />
+        <PresentNotice what="runs and tasks" />
         {caller?.state.read && (
           <section aria-labelledby="duties-title">
             <h2 id="duties-title">Duty runs</h2>

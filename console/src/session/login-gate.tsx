@@ -51,7 +51,7 @@ function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name
             ? 'Your session has ended. Log in again to continue; nothing you edited is lost.'
             : unsavedEdits().length > 0
               ? 'Log in again to continue your unsaved edits. They are lost if another user logs in.'
-              : 'Log in with a user of this cluster.'}
+              : 'Log in as a user of this cluster.'}
         </p>
         <label>
           Name

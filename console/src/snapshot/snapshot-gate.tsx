@@ -106,8 +106,8 @@ function ChooseSnapshot({
           <h2 id="from-curl">Or save the responses of Druid’s API</h2>
           <pre>{curlCommands}</pre>
           <p className="hint">
-            These files do not say which server serves which segment. Replicas are then assumed to be where
-            the rules require them.
+            These files do not say which server serves which segment. The console therefore assumes that
+            replicas are where the rules require them.
           </p>
         </section>
       </main>

@@ -377,7 +377,7 @@ function ServerCard({
           <button
             type="button"
             className="link"
-            aria-label={`Why: ${host}`}
+            aria-label={`Why? ${host}`}
             onClick={() => onExplain(server)}
           >
             Why?

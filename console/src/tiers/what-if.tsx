@@ -244,7 +244,7 @@ function AddServers({
           <input
             className="amount"
             inputMode="decimal"
-            aria-label="Gigabytes of each server"
+            aria-label="Size of each server, in GB"
             value={gigabytes}
             onChange={(event) => setSize(event.target.value)}
           />

@@ -18,7 +18,7 @@ const properties = {
   'svc.s3.endpoint.url': standIn.url,
   'svc.s3.enablePathStyleAccess': 'true',
 }
-const named = `Deep storage [s3://${standInBucket}/segments] at [${standIn.url}]`
+const named = `deep storage [s3://${standInBucket}/segments] at [${standIn.url}]`
 
 beforeEach(async () => {
   await database.query(sql`DELETE FROM tasks`)
@@ -73,7 +73,7 @@ describe('a task with deep storage and logs in S3', () => {
       const task = await ended(stores, await worker.submit(indexTask('koalas', rowsOf(1, 2))))
       assert.deepEqual(
         [task?.state, task?.errorMessage],
-        ['FAILED', `${named} cannot be written to: ${problem}`],
+        ['FAILED', `Failed to write to ${named}: ${problem}`],
       )
       assert.deepEqual(await segmentsOf('koalas'), [])
       assert.deepEqual(keys('segments/'), [])

@@ -272,7 +272,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     historyOf([...sent('w1', setRules(1), { at: 100, outcome: 'unknown' })]),
   ],
   [
-    'a segment that was marked unused',
+    'a segment that was marked as unused',
     historyOf(
       [
         ...sent('w1', markFirst(false), { at: 100, response: 1 }),
@@ -622,7 +622,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     historyOf([], { audit: [rulesAudit('w9', 1)] }),
   ],
   [
-    'no segment is dropped, marked unused, or erased without a rule or request',
+    'no segment is dropped, marked as unused, or erased without a rule or request',
     'a segment that became unused without a request',
     historyOf(
       [look(500, [{ ...markedFirst, state: 'unused' }])],
@@ -630,7 +630,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'no segment is dropped, marked unused, or erased without a rule or request',
+    'no segment is dropped, marked as unused, or erased without a rule or request',
     'a segment that was dropped by rules that had been replaced long ago',
     historyOf(
       [
@@ -643,7 +643,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'no segment is dropped, marked unused, or erased without a rule or request',
+    'no segment is dropped, marked as unused, or erased without a rule or request',
     'a segment that became used without a request',
     historyOf([
       ...sent('w1', markFirst(false), { at: 100, response: 1 }),
@@ -652,7 +652,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'no segment is dropped, marked unused, or erased without a rule or request',
+    'no segment is dropped, marked as unused, or erased without a rule or request',
     'a segment that was erased without a request',
     historyOf(
       [
@@ -664,12 +664,12 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'no segment is dropped, marked unused, or erased without a rule or request',
+    'no segment is dropped, marked as unused, or erased without a rule or request',
     'a segment that was in no cache for a while',
     historyOf([{ type: 'held', from: 100, until: 120, missing: ['stable_2026-01-01'] }]),
   ],
   ...(['missing', 'damaged'] as const).map((file): [Invariant, string, Entry[]] => [
-    'no segment is dropped, marked unused, or erased without a rule or request',
+    'no segment is dropped, marked as unused, or erased without a rule or request',
     `a segment whose file is ${file}`,
     historyOf([], {
       segments: quiet.segments.map((segment, n) => (n === 0 ? { ...segment, file } : segment)),

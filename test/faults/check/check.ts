@@ -10,7 +10,7 @@ import { acknowledgedWrites, completeAudit } from './writes.ts'
 export const invariants = {
   'no acknowledged write is lost': acknowledgedWrites,
   'the audit log is complete': completeAudit,
-  'no segment is dropped, marked unused, or erased without a rule or request': segmentsStay,
+  'no segment is dropped, marked as unused, or erased without a rule or request': segmentsStay,
   'every segment reaches the replicas that its rules require': copiesAsRequired,
   'no task publishes twice or in part': publishedOnce,
   'there is one leader at a time, and it is the one with the lease': oneLeader,

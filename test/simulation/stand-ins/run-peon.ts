@@ -36,7 +36,7 @@ async function work(
     return { kind: 'done', ...written }
   } catch (error) {
     const failure =
-      error instanceof Failure ? error : storageFailure('Cannot write', given.workDirectory, error)
+      error instanceof Failure ? error : storageFailure('Failed to write', given.workDirectory, error)
     if (error instanceof Failure || isDiskFull(failure)) return { kind: 'failed', message: failure.message }
     return { kind: 'failed', message: `The task failed unexpectedly: ${describeError(error)}` }
   }

@@ -126,6 +126,12 @@ export const phrases: readonly Phrase[] = [
     allowed: ['It does not hold the lock'],
   },
   {
+    pattern: /\bmark(s|ed|ing)? ((it|them|segments?) )?(un)?used\b/,
+    instead: 'marks as used, marked as unused',
+    found: ['Segments that are marked unused', 'a drop rule marks them unused'],
+    allowed: ['marked as unused', 'the command mark-used'],
+  },
+  {
     pattern: /\b(is|are|was|were|be) void\b/,
     instead: 'is ignored, is discarded',
     found: ['one from a former leader is void'],

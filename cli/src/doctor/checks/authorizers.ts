@@ -30,11 +30,11 @@ export const authorizerChecks: readonly Check[] = [
           return {
             at: placeOf(server, authorizersProperty),
             problem: `[${authorizersProperty}] contains [${name}], but [${prefixOf(name)}.type] is not set`,
-            effect: 'Servers do not start.',
+            effect: 'The servers will not start.',
             fix:
               near === undefined
                 ? `Set [${prefixOf(name)}.type].`
-                : `Use [${near}] instead, which has a type, or set [${prefixOf(name)}.type].`,
+                : `Use [${near}], which already has a type, or set [${prefixOf(name)}.type].`,
           }
         }),
   },

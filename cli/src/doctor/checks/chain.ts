@@ -84,7 +84,7 @@ export const chainChecks: readonly Check[] = [
         {
           at: placeOf(server, 'druid.extensions.loadList'),
           problem: `[druid.extensions.loadList] does not contain [druid-basic-security], but the chain has an authenticator of type [basic]`,
-          effect: 'Servers do not start: they do not know this type of authenticator.',
+          effect: 'The servers will not start: they do not know this type of authenticator.',
           fix: 'Add "druid-basic-security" to [druid.extensions.loadList].',
         },
       ]
@@ -116,11 +116,11 @@ function undefinedAuthenticators(server: Server): Hit[] {
       return {
         at: placeOf(server, chainProperty),
         problem: `[${chainProperty}] contains [${name}], but [${prefix}.type] is not set`,
-        effect: 'Servers do not start.',
+        effect: 'The servers will not start.',
         fix:
           near === undefined
             ? `Set [${prefix}.type], or remove [${name}] from the chain.`
-            : `Use [${near}] instead, which has a type, or set [${prefix}.type].`,
+            : `Use [${near}], which already has a type, or set [${prefix}.type].`,
       }
     })
 }

@@ -23,7 +23,7 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
   untrusted: {
     code: 'directory-untrusted',
     end: 'url',
-    problem: () => "The directory's certificate is not trusted, or is for another host",
+    problem: () => "The directory's certificate is not trusted, or does not match the host name",
     fix: "Import the directory's CA certificate into [druid.auth.basic.ssl.trustStorePath]. In the URL, use a host name from the directory's certificate.",
   },
   bindRefused: {
@@ -41,7 +41,7 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
   searchRefused: {
     code: 'directory-search-refused',
     end: 'baseDn',
-    problem: ({ text }) => `The directory refuses a search below [${text('baseDn')}]`,
+    problem: ({ text }) => `The directory does not allow the bind user to search under [${text('baseDn')}]`,
     fix: 'Allow the bind user to search. If no bind user is set, set one.',
   },
 }

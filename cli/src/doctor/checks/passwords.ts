@@ -79,7 +79,7 @@ export const passwordChecks: readonly Check[] = [
               {
                 at: property,
                 problem: `The value of [${property.name}] is invalid: ${property.problem.text}`,
-                effect: 'Servers do not start.',
+                effect: 'The servers will not start.',
                 fix: 'Use the password itself, or {"type":"environment","variable":"NAME"}.',
               },
             ]

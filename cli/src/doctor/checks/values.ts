@@ -52,7 +52,7 @@ export const valueChecks: readonly Check[] = [
           {
             at: property,
             problem: `Invalid value [${value}] for [${name}]: expected ${expected}`,
-            effect: 'Servers do not start.',
+            effect: 'The servers will not start.',
             fix: 'Correct the value.',
           },
         ]

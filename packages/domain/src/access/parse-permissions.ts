@@ -62,7 +62,7 @@ const namePatternReader = (countSteps: CountSteps): Reader<string> =>
       readText,
       (name) =>
         name.length <= maxNamePatternLength && !hasControlCharacter(name) && countSteps(name) !== undefined,
-      `a regular expression without control characters and with at most ${maxNamePatternLength} characters after repetitions are expanded`,
+      `a regular expression of at most ${maxNamePatternLength} characters (counted after expanding repetitions), without control characters`,
     ),
   )
 

@@ -53,7 +53,7 @@ export function eligibilityOf(policy: CompactionPolicy, subject: PolicySubject):
   const { dataSource, interval } = subject
   return refused(
     'NOT_LISTED',
-    `for datasource [${dataSource}], eligibleCandidates has no interval that contains [${formatInterval(interval)}]`,
+    `eligibleCandidates lists no interval of datasource [${dataSource}] that contains [${formatInterval(interval)}]`,
   )
 }
 

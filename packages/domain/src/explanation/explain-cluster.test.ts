@@ -129,11 +129,11 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   ],
   [
     'what it does later',
-    { scheduled: ['2 segments will be marked unused at noon'] },
+    { scheduled: ['2 segments will be marked as unused at noon'] },
     'settled',
     [
       'Every segment has the replicas that the rules require; there is nothing to load or drop',
-      '2 segments will be marked unused at noon',
+      '2 segments will be marked as unused at noon',
     ],
   ],
   [
@@ -152,7 +152,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     'a pause',
     { isPaused: true, settled: false, reasons: ['Coordination is paused'] },
     'paused',
-    ['Coordination is paused: [pauseCoordination] is [true], so nothing new is loaded or dropped'],
+    ['Coordination is paused: [pauseCoordination] is [true], so no new loads or drops are requested'],
   ],
   [
     'an unknown cluster',

@@ -58,7 +58,7 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
     return {
       state: 'paused',
       sentences: [
-        'Coordination is paused: [pauseCoordination] is [true], so nothing new is loaded or dropped',
+        'Coordination is paused: [pauseCoordination] is [true], so no new loads or drops are requested',
         ...loads,
         ...obstacles,
       ],

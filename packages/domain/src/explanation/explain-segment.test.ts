@@ -406,7 +406,7 @@ describe('the explanation of a segment', () => {
     )
     assert.equal(
       found[2]!.summary,
-      'The segment is not available for queries: 0 of 1 in tier [t0]. Tier [t0]: 1 replica waiting for later runs; the next run uses the load queues for segments that come first',
+      'The segment is not available for queries: [t0] has 0 of 1 replica. Tier [t0]: 1 replica waiting for later runs; the next run uses the load queues for segments that come first',
     )
     assert.deepEqual(found[16]!.next, [
       {
@@ -569,7 +569,7 @@ describe('the explanation of a segment', () => {
         text: 'Another rule applies from then on: rule [1] (dropBeforeByPeriod P2M)',
       },
     ])
-    assert.equal(summary, 'The segment has all its replicas: 1 of 1 in tier [t0]')
+    assert.equal(summary, 'The segment has all its replicas: [t0] has 1 of 1 replica')
   })
 
   it('predicts the next rule for any list of rules', () => {

@@ -304,7 +304,7 @@ function causesInTier(
     causes.push(
       cause(
         'tooFewServers',
-        `${countOf(activeServers, 'server')} for ${countOf(required, 'replica')}; a server loads at most one replica`,
+        `only ${countOf(activeServers, 'server')}, and a server loads at most one replica of a segment`,
       ),
     )
   if (loading > 0) causes.push(cause('loading', `${countOf(loading, 'replica')} in load queues`))
@@ -371,7 +371,7 @@ function summaryOf(
 ): string {
   const counts = tiers
     .filter(({ required }) => required > 0)
-    .map(({ tier, required, served }) => `${served} of ${required} in tier [${tier}]`)
+    .map(({ tier, required, served }) => `[${tier}] has ${served} of ${countOf(required, 'replica')}`)
   const served = tiers.reduce((sum, tier) => sum + servingIn(tier), 0)
   const reasons = causes.map(({ text }) => text).join('. ')
   switch (state) {
@@ -380,7 +380,7 @@ function summaryOf(
     case 'partial':
     case 'missing': {
       const first =
-        state === 'partial' ? 'The segment is missing replicas' : 'The segment is not available for queries'
+        state === 'partial' ? 'The segment is under-replicated' : 'The segment is not available for queries'
       return `${first}: ${counts.join(', ')}. ${reasons}`
     }
     default:

@@ -18,7 +18,7 @@ export interface Buckets {
   readonly tiers: readonly (TierBuckets | undefined)[]
   /** Bytes of visible segments without any replica afterward. */
   readonly unqueryable: readonly number[]
-  /** Bytes of visible segments that a drop rule marks unused. */
+  /** Bytes of visible segments that a drop rule marks as unused. */
   readonly unused: readonly number[]
 }
 

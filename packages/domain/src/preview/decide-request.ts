@@ -224,7 +224,7 @@ function* decideAndKeep(
   const result = yield* decidePreview(question)
   for (const [index, one] of live.entries()) {
     const { segments, columns, held } = result.outcome.datasources[index]!
-    // Segments that would be marked used are only in this preview.
+    // Segments that would be marked as used are only in this preview.
     if (segments !== one.segments) continue
     one.keep(columns, question.serversBefore.length === 0 ? undefined : held)
   }

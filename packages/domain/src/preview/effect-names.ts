@@ -2,9 +2,9 @@
 export const effectNames = [
   /** Visible segments without any replica afterward, used or not. */
   'unqueryable',
-  /** Visible segments that a drop rule marks unused. */
+  /** Visible segments that a drop rule marks as unused. */
   'unused',
-  /** Segments that are marked unused because newer versions cover their intervals. */
+  /** Segments that are marked as unused because newer versions cover their intervals. */
   'overshadowed',
   /** Segments that can be queried with fewer replicas than their rule requires. Copies are those that are missing. */
   'underReplicated',

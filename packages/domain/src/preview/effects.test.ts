@@ -465,7 +465,7 @@ describe('effects', () => {
   const cases: [name: string, rules: object[], effects: string[]][] = [
     ['a rule with 0 replicas makes segments unqueryable', [load({})], ['unqueryable']],
     ['0 replicas in every tier make segments unqueryable', [load({ hot: 0 })], ['unqueryable']],
-    ['a drop rule also marks them unused', [{ type: 'dropForever' }], ['unqueryable', 'unused']],
+    ['a drop rule also marks them as unused', [{ type: 'dropForever' }], ['unqueryable', 'unused']],
     ['a mistyped tier makes segments unqueryable', [load({ hott: 1 })], ['unqueryable', 'waitingForTier']],
     [
       'a mistyped second tier leaves them under-replicated',

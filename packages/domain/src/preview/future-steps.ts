@@ -75,7 +75,7 @@ export interface Horizon {
 
 /**
  * Decides what happens at each step of a horizon if the coordinator runs at each step and no data is added. Segments
- * that a drop rule has marked unused stay unused. If tiers may run out of space, returns a simulation that has done what
+ * that a drop rule has marked as unused stay unused. If tiers may run out of space, returns a simulation that has done what
  * the coordinator does before the first step, instead of the steps. Yields regularly.
  */
 export function* foresee(

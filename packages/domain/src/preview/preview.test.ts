@@ -223,7 +223,7 @@ describe('the summary', () => {
     servers: [server('a', 'hot', { maxSize: 25 }), server('b', 'hot', { maxSize: 25 })],
   }
 
-  test('shows what is loaded, marked unused, and kept, and what does not fit', () => {
+  test('shows what is loaded, marked as unused, and kept, and what does not fit', () => {
     const none = { segments: 0, copies: 0, bytes: 0 }
     const twoTwice = { segments: 2, copies: 4, bytes: 40 }
     const nowhere = { ...none, days: 0, interval: null }
@@ -703,7 +703,7 @@ describe('a preview of 10,000 rules', () => {
     assert.throws(() => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: small }), {
       code: 'invalidInput',
       message:
-        /^The preview is too large: \[50000\] segments in \[1000\] tiers that may run out of space\. Preview fewer/,
+        /^The preview is too large: \[50,000\] segments in \[1,000\] tiers that may run out of space\. Preview fewer/,
     })
   })
 
@@ -718,7 +718,7 @@ describe('a preview of 10,000 rules', () => {
       () => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: unlimited }),
       {
         code: 'invalidInput',
-        message: /^The preview is too large: more than \[2500000\] segment-tier pairs\. Preview fewer/,
+        message: /^The preview is too large: more than \[2,500,000\] segment-tier pairs\. Preview fewer/,
       },
     )
   })

@@ -1,4 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
+import { formatCount } from '../text/index.ts'
 import { formatInstant, formatInterval, type Interval, type Period } from '../time/index.ts'
 import type { AnsweredDatasource, AnsweredSummary, AnsweredTier } from './answer.ts'
 import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
@@ -59,7 +60,7 @@ class RowMeter {
     this.tiers += tiers
     if (this.tiers > maxTiersInRows) {
       throw invalidInput(
-        `The preview is too large: more than [${maxTiersInRows}] segment-tier pairs. Preview fewer segments or tiers.`,
+        `The preview is too large: more than [${formatCount(maxTiersInRows)}] segment-tier pairs. Preview fewer segments or tiers.`,
       )
     }
     this.untilPause -= 10 + tiers

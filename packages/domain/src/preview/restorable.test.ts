@@ -106,7 +106,7 @@ function usedSegments(list: readonly Group[]): PreviewSegments {
   }
 }
 
-test('numbers of segments that can be marked used are counts over unused segments', () => {
+test('numbers of segments that can be marked as used are counts over unused segments', () => {
   fc.assert(
     fc.property(groups, groups, rules, fc.boolean(), (given, deleted, list, included) => {
       const inState = (state: string) => given.flatMap(([one, its]) => (its === state ? [one] : []))

@@ -4,6 +4,7 @@ import { type CopyList, type LoadingServer, PlacementPlanner } from '../loading/
 import { rowsToCheck } from '../retention/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
+import { formatCount } from '../text/index.ts'
 import type { UnplacedDatasource } from './datasource-outcome.ts'
 import { getOrAdd } from './get-or-add.ts'
 import type { PlacedColumns } from './pieces.ts'
@@ -48,7 +49,7 @@ export function assertCanSimulate(
   const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
   if (tight.size * segments <= maxCounters) return
   throw invalidInput(
-    `The preview is too large: [${segments}] segments in [${tight.size}] tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
+    `The preview is too large: [${formatCount(segments)}] segments in [${formatCount(tight.size)}] tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
   )
 }
 
@@ -198,7 +199,7 @@ export class Simulation {
     this.copies += held.length + wantedCopies
     if (this.copies > maxCopies) {
       throw invalidInput(
-        `The preview is too large: more than [${maxCopies}] segment replicas in tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
+        `The preview is too large: more than [${formatCount(maxCopies)}] segment replicas in tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
       )
     }
     return row

@@ -59,28 +59,28 @@ describe('a policy', () => {
       'limits the bytes of a datasource',
       { maxUnusedBytes: '19g' },
       [
-        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, but the limit is 19.0 GB ([maxUnusedBytes])',
+        'Datasource [wiki]: 2 segments (20.0 GB) would be marked as unused, but the limit is 19.0 GB ([maxUnusedBytes])',
       ],
     ],
     [
       'limits the percentage of a datasource',
       { maxUnusedPercent: 19.9 },
       [
-        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, which is 20.0% of the used data, but the limit is 19.9% ([maxUnusedPercent])',
+        'Datasource [wiki]: 2 segments (20.0 GB) would be marked as unused, which is 20.0% of the used data, but the limit is 19.9% ([maxUnusedPercent])',
       ],
     ],
     [
       'limits the bytes and the percentage of all datasources',
       { maxTotalUnusedBytes: 0, maxTotalUnusedPercent: 1 },
       [
-        'All datasources: 2 segments (20.0 GB) would be marked unused, but the limit is 0 B ([maxTotalUnusedBytes])',
-        'All datasources: 2 segments (20.0 GB) would be marked unused, which is 2.0% of the used data, but the limit is 1% ([maxTotalUnusedPercent])',
+        'All datasources: 2 segments (20.0 GB) would be marked as unused, but the limit is 0 B ([maxTotalUnusedBytes])',
+        'All datasources: 2 segments (20.0 GB) would be marked as unused, which is 2.0% of the used data, but the limit is 1% ([maxTotalUnusedPercent])',
       ],
     ],
     [
       'protects datasources',
       { protectedDatasources: ['other', 'wiki'] },
-      ['Datasource [wiki] is protected, but 2 segments would be marked unused ([protectedDatasources])'],
+      ['Datasource [wiki] is protected, but 2 segments would be marked as unused ([protectedDatasources])'],
     ],
     [
       'protects tiers',
@@ -144,7 +144,7 @@ describe('a policy', () => {
     const { used: _, ...summary } = summaryOf({ wiki })
     assert.match(
       policyViolations(readRulesPolicy({ maxTotalUnusedPercent: 50 }, ''), new Map(), summary)[0]!,
-      /without \[READ\] on \[STATE\], svc cannot check/,
+      /\. Checking the limit of .* requires permission \[READ\] on \[STATE\]$/,
     )
   })
 
@@ -152,6 +152,6 @@ describe('a policy', () => {
     assert.throws(() => readRulesPolicy({ maxUnusedByte: 1 }, ''), /Unknown field \[maxUnusedByte\]/)
     assert.throws(() => readRulesPolicy({ maxUnusedPercent: 101 }, ''), /\[maxUnusedPercent\]/)
     assert.throws(() => readRulesPolicy({ protectedTiers: 'hot' }, ''), /\[protectedTiers\]/)
-    assert.throws(() => readRulesPolicy([], ''), /expected an object of policy limits/)
+    assert.throws(() => readRulesPolicy([], ''), /expected an object with policy limits/)
   })
 })

@@ -51,5 +51,5 @@ const policyReaders: Readers<RulesPolicy> = {
 /** Reads a policy. Throws invalidInput for the first invalid field. */
 export const readRulesPolicy: Reader<RulesPolicy> = titled(
   'RulesPolicy',
-  readFields(policyReaders, { expected: 'an object of policy limits' }),
+  readFields(policyReaders, { expected: 'an object with policy limits' }),
 )

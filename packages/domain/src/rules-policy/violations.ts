@@ -91,7 +91,7 @@ function violationsOfData(
   if (policy.protectedDatasources.includes(name) && unused.segments + unqueryable.queryableBefore > 0)
     violations.push(
       unused.segments > 0
-        ? `${subject} is protected, but ${countOf(unused.segments, 'segment')} would be marked unused ([protectedDatasources])`
+        ? `${subject} is protected, but ${countOf(unused.segments, 'segment')} would be marked as unused ([protectedDatasources])`
         : `${subject} is protected, but ${countOf(unqueryable.queryableBefore, 'segment')} would become unqueryable ([protectedDatasources])`,
     )
   return violations
@@ -118,7 +118,7 @@ function lossViolations(
 ): string[] {
   if (segments === 0) return []
   const violations: string[] = []
-  const lost = `${subject}: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) would be marked unused`
+  const lost = `${subject}: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) would be marked as unused`
   if (maxBytes !== undefined && bytes > maxBytes)
     violations.push(`${lost}, but the limit is ${formatBytes(maxBytes)} ([${bytesName}])`)
   if (maxPercent === undefined) return violations
@@ -127,7 +127,7 @@ function lossViolations(
   if (percent > maxPercent)
     violations.push(
       used === undefined
-        ? `${lost}; without [READ] on [STATE], svc cannot check whether that is more than ${maxPercent}% of the used data ([${percentName}])`
+        ? `${lost}. Checking the limit of ${maxPercent}% of the used data ([${percentName}]) requires permission [READ] on [STATE]`
         : `${lost}, which is ${percent.toFixed(1)}% of the used data, but the limit is ${maxPercent}% ([${percentName}])`,
     )
   return violations

@@ -81,8 +81,14 @@ const aTierName = 'a tier name of 1 to 255 characters without control characters
 
 // Messages for the third rule of a list.
 for (const { given, message } of [
-  { given: null, message: 'Invalid value [null] for [rules[2]]: expected a rule (an object with a type)' },
-  { given: [], message: 'Invalid value [[]] for [rules[2]]: expected a rule (an object with a type)' },
+  {
+    given: null,
+    message: 'Invalid value [null] for [rules[2]]: expected a rule (an object with the field [type])',
+  },
+  {
+    given: [],
+    message: 'Invalid value [[]] for [rules[2]]: expected a rule (an object with the field [type])',
+  },
   { given: {}, message: `Missing value for [rules[2].type]: expected one of [${ruleTypes.join(', ')}]` },
   {
     given: { type: 'loadSometimes' },

@@ -26,7 +26,7 @@ const readFieldsByType = titled(
         readFields<JsonObject>({ ...definitionOf(type).fields, type: readOneOf([type]) }),
       ]),
     ),
-    { expected: 'a rule (an object with a type)' },
+    { expected: 'a rule (an object with the field [type])' },
   ),
 )
 

@@ -9,7 +9,7 @@ test('a manifest finds files that are missing, truncated, changed, or not part o
   const cases = [
     ['a.json', { sizeBytes: 3, sha256: 'one' }, []],
     ['a.json', { sizeBytes: 3 }, []],
-    ['a.json', { sizeBytes: 2 }, ['[a.json] is [2] bytes long, expected [3]']],
+    ['a.json', { sizeBytes: 2 }, ['[a.json] is [2] bytes long: expected [3]']],
     ['a.json', { sizeBytes: 3, sha256: 'two' }, ['[a.json] was changed']],
     ['b.json', { problem: 'it is missing' }, ['[b.json] is unreadable: it is missing']],
     ['c.json', { sizeBytes: 1 }, ['[c.json] is not part of the export']],

@@ -55,7 +55,7 @@ export function manifestProblems(
     if (written === undefined) return 'problem' in file ? [] : [`[${name}] is not part of the export`]
     if ('problem' in file) return [`[${name}] is unreadable: ${file.problem}`]
     if (file.sizeBytes !== written.sizeBytes)
-      return [`[${name}] is [${file.sizeBytes}] bytes long, expected [${written.sizeBytes}]`]
+      return [`[${name}] is [${file.sizeBytes}] bytes long: expected [${written.sizeBytes}]`]
     return file.sha256 === undefined || file.sha256 === written.sha256 ? [] : [`[${name}] was changed`]
   })
 }

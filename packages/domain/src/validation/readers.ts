@@ -310,9 +310,9 @@ export function readByType<Value>(
   readers: Readonly<Record<string, Reader<Value>>>,
   {
     typeField = 'type',
-    expected = 'an object with a type',
+    expected = `an object with the field [${typeField}]`,
     expectedType = `one of [${Object.keys(readers).join(', ')}]`,
-  } = {},
+  }: { readonly typeField?: string; readonly expected?: string; readonly expectedType?: string } = {},
 ): Reader<Value> {
   const read = (json: unknown, field: string, problems?: Failure[]): Value => {
     if (!isJsonObject(json)) throw refuse(field, json, expected)

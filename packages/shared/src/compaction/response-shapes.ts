@@ -53,7 +53,7 @@ export const compactionStatusShape = z
   })
   .meta({
     title: 'CompactionStatus',
-    description: '`intervals` is only present with the query parameter `full`',
+    description: '`intervals` is present only with the query parameter `full`',
   })
 
 /** Schema of the compaction config history of a datasource. */
@@ -111,7 +111,7 @@ const scheduleDifferences = {
       }),
     )
     .optional()
-    .describe('Datasources whose configuration differs from the one in the first variant'),
+    .describe('Datasources whose configuration differs from their configuration in the first variant'),
   differences: z
     .array(z.object({ dataSource: z.string(), interval: z.string(), before: z.string(), after: z.string() }))
     .optional()

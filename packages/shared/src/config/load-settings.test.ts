@@ -239,7 +239,7 @@ describe('problems', () => {
         assert.match(error.message, /^Invalid configuration \(2 problems\):\n {2}\/nowhere/)
         assert.match(
           error.problems[0] ?? '',
-          /^\/nowhere\/common\.properties: Cannot read the file \(ENOENT\)$/,
+          /^\/nowhere\/common\.properties: Failed to read the file \(ENOENT\)$/,
         )
         assert.match(error.problems[1] ?? '', /svc\.tlsPort/)
         return true

@@ -82,7 +82,7 @@ function readFile(file: string, problems: string[]): [string, string][] {
     return Object.entries(parse(readFileSync(file, 'utf8'))) as [string, string][]
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    problems.push(`${file}: Cannot read the file (${code ?? message})`)
+    problems.push(`${file}: Failed to read the file (${code ?? message})`)
     return []
   }
 }

@@ -118,7 +118,7 @@ function authorizerProblems(settings: Settings, name: string, at: (property: str
     .filter(([, pattern]) => !isGroupPattern(pattern))
     .map(
       ([property, pattern]) =>
-        `${at(`${prefix}.${property}`)}: [${prefix}.${property}] contains [${pattern}]; expected [*], a distinguished name, [*,suffix], or [prefix,*]`,
+        `${at(`${prefix}.${property}`)}: Invalid value [${pattern}] in [${prefix}.${property}]: expected [*], a distinguished name, [*,suffix], or [prefix,*]`,
     )
 }
 

@@ -652,7 +652,7 @@ export const properties = {
 
   'svc.coordinator.waitBeforeMarkingOvershadowed': property(
     flag,
-    'whether a new leader always waits for [millisToWaitBeforeDeleting] before marking overshadowed segments as unused, as in Druid 37; if false, the leader waits only if the dynamic configuration sets [millisToWaitBeforeDeleting] to a value other than the default (15 minutes)',
+    'whether a new leader always waits [millisToWaitBeforeDeleting] milliseconds before it marks overshadowed segments as unused, as in Druid 37; if false, it waits only if [millisToWaitBeforeDeleting] differs from the default (15 minutes)',
     'false',
   ),
 

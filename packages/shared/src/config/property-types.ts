@@ -84,7 +84,7 @@ export const sizeBytesFrom = (minBytes: number) =>
 
 /** An ISO 8601 duration without years or months, in milliseconds. */
 export const periodMs = propertyType(
-  'an ISO 8601 duration such as PT5S or P1D, without years or months',
+  'an ISO 8601 duration such as [PT5S] or [P1D], without years or months',
   (value) => {
     const match = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,3})?)S)?)?$/.exec(value)
     if (!match || value === 'P' || value.endsWith('T')) return refuse()

@@ -50,4 +50,4 @@ export function createDeepStorage(store: FileStore): DeepStorage {
 
 /** Creates deep storage in a folder of a file system that all servers share. The first push creates the folder. */
 export const createLocalDeepStorage = ({ rootDirectory }: { rootDirectory: string }): DeepStorage =>
-  createDeepStorage(createFolderStore({ title: 'Deep storage', rootDirectory }))
+  createDeepStorage(createFolderStore({ title: 'deep storage', rootDirectory }))

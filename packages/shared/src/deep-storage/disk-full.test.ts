@@ -25,7 +25,7 @@ describe('a full disk', () => {
     )
     assert.deepEqual(described, {
       failure: {
-        message: `Deep storage [${disk}] cannot be written to: no space left on the disk`,
+        message: `Failed to write to deep storage [${disk}]: no space left on the disk`,
         code: 'unavailable',
         full: true,
       },

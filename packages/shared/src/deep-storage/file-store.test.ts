@@ -9,10 +9,10 @@ const standIn = await startS3StandIn(scope)
 let stores = 0
 
 describeFileStore('a folder', async () =>
-  openStore('Deep storage', { type: 'local', rootDirectory: join(temporaryFolder(scope), 'storage') }),
+  openStore('deep storage', { type: 'local', rootDirectory: join(temporaryFolder(scope), 'storage') }),
 )
 
 describeFileStore('S3', async () => {
   stores += 1
-  return openStore('Deep storage', placeOf(standIn, { baseKey: `base/of %C3 segments/${stores}` }))
+  return openStore('deep storage', placeOf(standIn, { baseKey: `base/of %C3 segments/${stores}` }))
 })

@@ -34,7 +34,7 @@ export function createFolderStore({
   title,
   rootDirectory,
 }: {
-  /** What the store is, as the start of messages. */
+  /** What the store is, in messages. */
   title: string
   rootDirectory: string
 }): FileStore {
@@ -85,9 +85,9 @@ export function createFolderStore({
 }
 
 const unreadable = ({ title, root }: Folder, error: unknown): Failure =>
-  storageFailure(`${title} [${root}] cannot be read`, root, error)
+  storageFailure(`Failed to read ${title} [${root}]`, root, error)
 const unwritable = ({ title, root }: Folder, error: unknown): Failure =>
-  storageFailure(`${title} [${root}] cannot be written to`, root, error)
+  storageFailure(`Failed to write to ${title} [${root}]`, root, error)
 
 // A symbolic link inside the storage must not lead outside of it.
 async function realInside(root: string, path: string, relativePath: string): Promise<string> {
@@ -156,7 +156,7 @@ async function openStored(folder: Folder, path: string): Promise<FileHandle> {
     return refusePath(path)
   } catch (error) {
     if (!(await isAbsent(root, error))) throw unreadable(folder, error)
-    throw notFound(`File [${path}] is not in ${folder.title.toLowerCase()} [${root}]`, { file: path })
+    throw notFound(`File [${path}] is not in ${folder.title} [${root}]`, { file: path })
   }
 }
 

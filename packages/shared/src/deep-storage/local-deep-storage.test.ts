@@ -253,7 +253,7 @@ describe('deep storage', () => {
       const { storage, push, root, here } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       renameSync(root, `${root}-away`)
-      const unavailable = { code: 'unavailable', message: `Deep storage [${root}] cannot be read: ENOENT` }
+      const unavailable = { code: 'unavailable', message: `Failed to read deep storage [${root}]: ENOENT` }
       await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), unavailable)
       await assert.rejects(storage.remove(loadSpec), { code: 'unavailable' })
       writeFileSync(root, '')
@@ -270,7 +270,7 @@ describe('deep storage', () => {
       const done = await withoutRights(() =>
         assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), {
           code: 'unavailable',
-          message: `Deep storage [${root}] cannot be read: EACCES`,
+          message: `Failed to read deep storage [${root}]: EACCES`,
         }),
       )
       chmodSync(root, 0o755)

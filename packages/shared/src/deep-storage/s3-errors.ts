@@ -42,8 +42,8 @@ export function isTemporary(error: unknown): boolean {
 }
 
 /**
- * Returns the Failure for a request that S3 did not execute. `what` starts the sentence ("Deep storage […] cannot be
- * read"). isDiskFull recognizes the Failure for a full store.
+ * Returns the Failure for a request that S3 did not execute. `what` starts the sentence ("Failed to read deep storage
+ * […]"). isDiskFull recognizes the Failure for a full store.
  */
 export function s3Failure(what: string, file: string, error: unknown): Failure {
   const status = statusOf(error)

@@ -14,8 +14,8 @@ const [file, out] = [join(folder, 'file'), join(folder, 'out')]
 const large = randomBytes(20_000_000)
 
 const storeWith = (connection: Parameters<typeof placeOf>[1] = {}) =>
-  openStore('Deep storage', placeOf(standIn, connection))
-const named = `Deep storage [s3://segments] at [${standIn.url}]`
+  openStore('deep storage', placeOf(standIn, connection))
+const named = `deep storage [s3://segments] at [${standIn.url}]`
 
 /** Injects a fault into the first `times` requests that match. */
 function fail(fault: S3Fault, times = 1, matches: (request: S3Request) => boolean = () => true): void {
@@ -72,11 +72,11 @@ describe('a request to S3', () => {
     await standIn.stop()
     await assert.rejects(store.get('x/0', out), {
       code: 'unavailable',
-      message: `${named} cannot be read: ECONNREFUSED`,
+      message: `Failed to read ${named}: ECONNREFUSED`,
     })
     await assert.rejects(store.put(file, 'x/0'), {
       code: 'unavailable',
-      message: `${named} cannot be written to: ECONNREFUSED`,
+      message: `Failed to write to ${named}: ECONNREFUSED`,
     })
     await standIn.start()
   })
@@ -92,11 +92,11 @@ describe('a request to S3', () => {
       const started = performance.now()
       await assert.rejects(store.put(file, 'x/0'), {
         code: 'unavailable',
-        message: `${place} cannot be written to: ${problem}`,
+        message: `Failed to write to ${place}: ${problem}`,
       })
       await assert.rejects(store.get('x/0', out), {
         code: 'unavailable',
-        message: `${place} cannot be read: ${problem}`,
+        message: `Failed to read ${place}: ${problem}`,
       })
       assert.ok(performance.now() - started < 10_000)
     }
@@ -109,7 +109,7 @@ describe('a request to S3', () => {
       ({ method }) => method === 'PUT',
     )
     await assert.rejects(storeWith().put(file, 'x/0'), (error: Error) => {
-      assert.equal(error.message, `${named} cannot be written to: the S3 service has no space left`)
+      assert.equal(error.message, `Failed to write to ${named}: the S3 service has no space left`)
       return isDiskFull(error)
     })
   })
@@ -163,7 +163,7 @@ describe('a large upload to S3', () => {
     writeFileSync(file, large)
     fail({ status: 403, code: 'AccessDenied' }, 1, ({ query }) => query.get('partNumber') === '2')
     await assert.rejects(storeWith().put(file, 'x/0'), {
-      message: `${named} cannot be written to: AccessDenied (HTTP 403)`,
+      message: `Failed to write to ${named}: AccessDenied (HTTP 403)`,
     })
     assert.deepEqual([standIn.objects.size, standIn.uploads.size], [0, 0])
   })

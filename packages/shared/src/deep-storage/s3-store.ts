@@ -24,7 +24,7 @@ interface Place extends Pick<S3Place, 'bucket'> {
   readonly s3: S3Requests
   readonly title: string
   readonly location: string
-  /** The store as the start of messages. */
+  /** The store in messages. */
   readonly named: string
   /** What all keys start with: the base key and a slash, or nothing. */
   readonly prefix: string
@@ -41,7 +41,7 @@ export function createS3Store({
   baseKey,
   connection,
 }: S3Place & {
-  /** What the store is, as the start of messages. */
+  /** What the store is, in messages. */
   title: string
 }): FileStore {
   const base = baseKey.replace(/^\/+|\/+$/g, '')
@@ -87,13 +87,13 @@ export function createS3Store({
 }
 
 const unreadable = ({ named, location }: Place, error: unknown): Failure =>
-  s3Failure(`${named} cannot be read`, location, error)
+  s3Failure(`Failed to read ${named}`, location, error)
 const unwritable = ({ named, location }: Place, error: unknown): Failure =>
-  s3Failure(`${named} cannot be written to`, location, error)
+  s3Failure(`Failed to write to ${named}`, location, error)
 
 function missingOr(place: Place, path: string, error: unknown): Failure {
   if (!isMissingObject(error)) return unreadable(place, error)
-  return notFound(`File [${path}] is not in ${place.title.toLowerCase()} [${place.location}]`, { file: path })
+  return notFound(`File [${path}] is not in ${place.title} [${place.location}]`, { file: path })
 }
 
 async function putFile(place: Place, localFile: string, path: string): Promise<StoredFile> {

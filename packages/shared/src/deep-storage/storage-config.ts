@@ -44,7 +44,7 @@ const s3Of = (settings: Settings): S3Connection => ({
   idleTimeoutMs,
 })
 
-/** Opens a store. `title` says what it is, as the start of messages. Nothing is contacted before the first operation. */
+/** Opens a store. `title` says what it is, in messages. Nothing is contacted before the first operation. */
 export function openStore(title: string, config: StoreConfig): FileStore {
   return config.type === 'local'
     ? createFolderStore({ title, ...config })
@@ -53,4 +53,4 @@ export function openStore(title: string, config: StoreConfig): FileStore {
 
 /** Opens the store of segment files. */
 export const openDeepStorage = (config: StoreConfig): DeepStorage =>
-  createDeepStorage(openStore('Deep storage', config))
+  createDeepStorage(openStore('deep storage', config))

@@ -26,8 +26,8 @@ export function isDiskFull(error: unknown): boolean {
 const fullCodes = new Set(['ENOSPC', 'EDQUOT'])
 
 /**
- * Returns the Failure for an operation that the operating system rejected. `what` starts the sentence ("Deep storage […]
- * cannot be read"). isDiskFull recognizes the Failure for a full disk.
+ * Returns the Failure for an operation that the operating system rejected. `what` starts the sentence ("Failed to read
+ * deep storage […]"). isDiskFull recognizes the Failure for a full disk.
  */
 export function storageFailure(what: string, file: string, error: unknown): Failure {
   if (error instanceof Failure) return error

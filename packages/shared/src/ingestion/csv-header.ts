@@ -53,7 +53,7 @@ export async function readHeader(file: InputFile, format: SeparatedFormat, quote
       }
     }
   } catch (error) {
-    throw storageFailure(`Cannot read the header of file [${file.title}]`, file.title, error)
+    throw storageFailure(`Failed to read the header of file [${file.title}]`, file.title, error)
   } finally {
     stream.destroy()
   }

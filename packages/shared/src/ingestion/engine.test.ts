@@ -29,7 +29,7 @@ describe('an engine', () => {
       threads: 2,
     })
     await assert.rejects(engine.rows(`FROM read_parquet('${inside}/a.csv')`), (error: Error) => {
-      assert.match(error.message, /Cannot read the input: .*'a\.csv'/)
+      assert.match(error.message, /Failed to read the input: .*'a\.csv'/)
       assert.ok(!error.message.includes(folder), error.message)
       return true
     })

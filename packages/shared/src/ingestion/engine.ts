@@ -39,7 +39,7 @@ function engineFailure(
   const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text
   if (/no space left/i.test(text)) {
     return unavailable(
-      `Cannot write to task directory [${dirname(spillDirectory)}]: no space left on the disk`,
+      `Failed to write to task directory [${dirname(spillDirectory)}]: no space left on the disk`,
       { reason: 'diskFull' },
       error,
     )
@@ -52,8 +52,8 @@ function engineFailure(
     )
   }
   const isAboutData = /^(Invalid Input|Conversion|Out of Range|Serialization) Error/.test(text)
-  if (isAboutData) return invalidInput(`Cannot read the input: ${message}`, {}, error)
-  if (text.startsWith('IO Error')) return unavailable(`Cannot read the input: ${message}`, {}, error)
+  if (isAboutData) return invalidInput(`Failed to read the input: ${message}`, {}, error)
+  if (text.startsWith('IO Error')) return unavailable(`Failed to read the input: ${message}`, {}, error)
   return new Failure('internalServerError', `A SQL statement in the task failed: ${message}`, {}, error)
 }
 

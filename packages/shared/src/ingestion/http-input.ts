@@ -75,7 +75,7 @@ export class HttpInput {
     } catch (error) {
       // Streams and requests wrap the failure of the watch or of the task; throw the original one.
       signals.throwIfAborted()
-      throw storageFailure(`Cannot read URI [${title}]`, file, error)
+      throw storageFailure(`Failed to read URI [${title}]`, file, error)
     } finally {
       watch.stop()
     }
@@ -209,7 +209,7 @@ async function request(uri: string, allowedHosts: readonly string[], signal: Abo
       response = await fetch(at, { redirect: 'manual', signal })
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-      throw unavailable(`Cannot read URI [${titleOf(at)}]: ${errorCode(cause)}`, {}, error)
+      throw unavailable(`Failed to read URI [${titleOf(at)}]: ${errorCode(cause)}`, {}, error)
     }
     if (response.ok) return response
     await response.body?.cancel()

@@ -254,7 +254,7 @@ describe('Parquet', () => {
     for (const [name, bytes] of Object.entries(broken)) {
       writeFileSync(join(path, name), bytes)
       await assert.rejects(values({ type: 'local', files: [join(path, name)] }, parquet), (error: Error) => {
-        assert.match(error.message, /^Cannot read the input: /)
+        assert.match(error.message, /^Failed to read the input: /)
         assert.doesNotMatch(error.message, /secret/)
         return true
       })
@@ -327,7 +327,7 @@ describe('files over HTTP', async () => {
       code: 'invalidInput',
       message: `URI [http://${host}/none] returned status [404]`,
     },
-    { path: '/torn', code: 'unavailable', message: /^Cannot read URI \[http:\/\/.*\/torn\]: / },
+    { path: '/torn', code: 'unavailable', message: /^Failed to read URI \[http:\/\/.*\/torn\]: / },
   ]
   for (const { path, code, message } of cases) {
     it(`are not read from ${path}`, async () => {
@@ -340,7 +340,7 @@ describe('files over HTTP', async () => {
     allowedHosts.push(gone)
     await assert.rejects(values({ type: 'http', uris: [`http://${gone}/a.csv`] }), {
       code: 'unavailable',
-      message: /^Cannot read URI \[http:\/\/127\.0\.0\.1:1\/a\.csv\]: /,
+      message: /^Failed to read URI \[http:\/\/127\.0\.0\.1:1\/a\.csv\]: /,
     })
   })
 })
@@ -436,7 +436,7 @@ describe('HTTP sources that exceed a limit', async () => {
         /total size of this task's files exceeds \[1000000\] bytes, the limit set by \[svc\.ingestion\.http\.maxSize\]$/,
     },
     { path: '/announces-much.csv', limits: {}, code: 'tooLarge', message: /exceeds \[10000000\] bytes/ },
-    { path: '/sends-less.csv', limits: {}, code: 'unavailable', message: /^Cannot read URI / },
+    { path: '/sends-less.csv', limits: {}, code: 'unavailable', message: /^Failed to read URI / },
     {
       path: '/bomb.csv.gz',
       limits: {},
@@ -474,7 +474,7 @@ describe('HTTP sources that exceed a limit', async () => {
 
   it('are reported if damaged', async () => {
     await assert.rejects(values(http('/damaged.csv.gz'), csv, { maxDecompressedBytes: 1000 }), {
-      message: /^Cannot read .*damaged\.csv\.gz\]: /,
+      message: /^Failed to read .*damaged\.csv\.gz\]: /,
     })
   })
 

@@ -93,7 +93,7 @@ async function findLocal(
     const filter = source.filter ?? '*'
     const found = await findBelow(baseDir, filter, signal).catch((error) => {
       signal?.throwIfAborted()
-      throw storageFailure(`Cannot read folder [${baseDir}], specified in [${field}]`, baseDir, error)
+      throw storageFailure(`Failed to read folder [${baseDir}], specified in [${field}]`, baseDir, error)
     })
     for (const path of found) await add(path, field, relative(baseDir, path))
   }
@@ -130,7 +130,7 @@ export async function fetchInput(
   if (source.type === 'inline') {
     const path = pathOf(0, '')
     await writeFile(path, source.data).catch((error) => {
-      throw storageFailure(`Cannot write to task directory [${directory}]`, directory, error)
+      throw storageFailure(`Failed to write to task directory [${directory}]`, directory, error)
     })
     return [{ path, realPath: await realpath(path), title: 'inline data' }]
   }

@@ -560,7 +560,7 @@ describe('columns', () => {
         metricsSpec: [{ type: 'longSum', name: 'a', fieldName: 'a' }],
         granularitySpec: { rollup: true },
       }),
-      { code: 'invalidInput', message: /^Cannot read the input: .*out of range/ },
+      { code: 'invalidInput', message: /^Failed to read the input: .*out of range/ },
     )
   })
 
@@ -737,7 +737,7 @@ describe('a task that fails', () => {
     writeFileSync(blocked, '')
     await assert.rejects(
       bench.run(flightsTask, { deepStorage: createLocalDeepStorage({ rootDirectory: blocked }) }),
-      { code: 'unavailable', message: `Deep storage [${blocked}] cannot be written to: ENOTDIR` },
+      { code: 'unavailable', message: `Failed to write to deep storage [${blocked}]: ENOTDIR` },
     )
     assertWorkFolderEmpty()
   })
@@ -790,7 +790,7 @@ describe('a task that fails', () => {
   it('rejects a folder whose path DuckDB would expand', async () => {
     const workDirectory = join(bench.workFolder, 'a[1]')
     await assert.rejects(bench.run(flightsTask, { workDirectory }), {
-      message: `Invalid task directory [${workDirectory}]: the path must not contain an asterisk, a question mark, or an opening bracket`,
+      message: `Invalid task directory [${workDirectory}]: the path must not contain any of the characters * ? [`,
     })
     rmSync(workDirectory, { recursive: true })
   })

@@ -26,7 +26,7 @@ export async function openTaskFolder(directory: string): Promise<TaskFolder> {
   const root = await realpath(directory)
   if (patternCharacter.test(root)) {
     throw unavailable(
-      `Invalid task directory [${root}]: the path must not contain an asterisk, a question mark, or an opening bracket`,
+      `Invalid task directory [${root}]: the path must not contain any of the characters * ? [`,
     )
   }
   const places = {

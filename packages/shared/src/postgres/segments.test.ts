@@ -233,7 +233,7 @@ describe('segments', () => {
     assert.deepEqual(await found(-Infinity, Infinity), [0, 1, 2, 3])
   })
 
-  it('are marked unused and used again, and only actual changes count', async () => {
+  it('are marked as unused and used again, and only actual changes count', async () => {
     const ids = [0, 1].map((number) => segment('marked', number).id) as [string, string]
     await copy([segment('marked', 0), segment('marked', 1)])
     assert.equal(

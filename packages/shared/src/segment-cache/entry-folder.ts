@@ -71,6 +71,6 @@ export async function checkFolder(parent: string, name: string): Promise<FolderS
     }
     return { kind: 'complete', payload }
   } catch (error) {
-    return damaged(`the folder cannot be read: ${errorCode(error)}`)
+    return damaged(`failed to read the folder: ${errorCode(error)}`)
   }
 }

@@ -218,7 +218,10 @@ describe('a segment', () => {
     for (const opened of [cache, await bench.open()]) {
       await opened.load(payload)
       assert.ok(contentOf(opened, 'one').equals(bytes))
-      await assert.rejects(opened.load(missing), { code: 'unavailable', message: /cannot be read: ENOENT$/ })
+      await assert.rejects(opened.load(missing), {
+        code: 'unavailable',
+        message: /^Failed to read deep storage .*: ENOENT$/,
+      })
       assert.equal(opened.usedSizeBytes, 1000)
     }
     assert.deepEqual(readdirSync(join(bench.cacheFolder, 'loading')), [])
@@ -423,7 +426,7 @@ describe('after a crash', () => {
         rmSync(folder, { recursive: true })
         writeFileSync(folder, 'x')
       },
-      problem: /^the folder cannot be read: ENOTDIR$/,
+      problem: /^failed to read the folder: ENOTDIR$/,
       knowsPayload: false,
     },
   ]

@@ -83,8 +83,8 @@ function readArguments(role: Role): Arguments {
 
 const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
 
-Runs the ${role} of a cluster. The configuration comes from two properties files and from environment variables such as svc_tlsPort.
-With --routes, prints the endpoints of the ${role} and their access rules as JSON, and exits.
+Run the ${role} of a cluster. The configuration comes from two properties files and from environment variables such as svc_tlsPort.
+With --routes, print the endpoints of the ${role} and their access rules as JSON, then exit.
 `
 
 /** Exits with a message but without a stack trace: an invalid configuration is not a crash. */

@@ -193,7 +193,7 @@ describe('the directory of the coordinator', () => {
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     state.failure = unauthorized('no')
     state.wake()
-    const cause = `Coordinator [${url}] rejected the escalator credentials of user [svc_system]; correct [svc.escalator.internalClientPassword] on this server, or add the address of this server to [svc.auth.internalClientAllowedNetworks] on the coordinator`
+    const cause = `Coordinator [${url}] rejected the escalator credentials of user [svc_system]. Correct [svc.escalator.internalClientPassword] on this server, or allow this server's address in [svc.auth.internalClientAllowedNetworks] on the coordinator`
     await waitUntil('the problem', () => context.readiness.troubles() === cause)
     assert.equal(context.logger.having(cause).length, 1)
     assert.deepEqual(directory.current(), directoryOf(1))

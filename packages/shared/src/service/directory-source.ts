@@ -171,13 +171,13 @@ export function followCoordinatorDirectory({
 function describeTrouble(error: unknown, settings: Settings): string {
   if (error instanceof Failure && error.code === 'unauthorized') {
     const user = settings.get('svc.escalator.internalClientUsername')
-    return `Coordinator [${error.context.server}] rejected the escalator credentials of user [${user}]; correct [svc.escalator.internalClientPassword] on this server, or add the address of this server to [svc.auth.internalClientAllowedNetworks] on the coordinator`
+    return `Coordinator [${error.context.server}] rejected the escalator credentials of user [${user}]. Correct [svc.escalator.internalClientPassword] on this server, or allow this server's address in [svc.auth.internalClientAllowedNetworks] on the coordinator`
   }
   if (error instanceof Failure && error.code === 'forbidden') {
-    return `Coordinator [${error.context.server}] does not accept the escalator user as the internal user; set the same [svc.escalator.internalClientUsername] on all servers`
+    return `Coordinator [${error.context.server}] does not accept the escalator user as the internal user. Set the same [svc.escalator.internalClientUsername] on all servers`
   }
   const hint = isAboutCertificate(error)
-    ? '; correct [svc.client.https.trustStorePath] or [svc.client.https.crlPath] on this server, or the certificate of the coordinator'
+    ? '. Correct [svc.client.https.trustStorePath] or [svc.client.https.crlPath] on this server, or the certificate of the coordinator'
     : ''
   return `Failed to fetch users and roles from the coordinator: ${describeError(error)}${hint}`
 }

@@ -21,7 +21,7 @@ for (const [name, code, showsCertificate, expected] of [
     'that is revoked',
     'CERT_REVOKED',
     false,
-    /^The certificate from \[svc.server.https.keyStorePath\] is not valid/,
+    /^Other servers cannot call .* \[svc.server.https.keyStorePath\] is not valid: it failed, CERT_REVOKED \(checked with /,
   ],
 ] as const) {
   test(`reports a certificate ${name}`, () => {

@@ -140,5 +140,5 @@ export function ownCallProblem(error: unknown, host: string, showsCertificate: b
       ? `This server rejects its own client certificate from [svc.client.https.keyStorePath] (${reason})`
       : `This server rejects its own calls (${reason}): [svc.server.https.requireClientCertificate] requires a client certificate, but [svc.client.https.keyStorePath] is not set`
   }
-  return `The certificate from [svc.server.https.keyStorePath] is not valid according to [svc.client.https.trustStorePath] and [svc.client.https.crlPath] of this server (${reason}), so other servers cannot call this server`
+  return `Other servers cannot call this server, because its certificate in [svc.server.https.keyStorePath] is not valid: ${reason} (checked with [svc.client.https.trustStorePath] and [svc.client.https.crlPath])`
 }

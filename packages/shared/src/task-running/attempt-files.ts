@@ -90,7 +90,7 @@ export function createAttemptFiles(
         const note = JSON.stringify({ taskId, dataSource, attempt: attempt.attempt } satisfies TaskAttempt)
         await writeFile(path.join(directory, noteName), note)
       } catch (error) {
-        throw storageFailure(`Cannot write to task directory [${directory}]`, directory, error)
+        throw storageFailure(`Failed to write to task directory [${directory}]`, directory, error)
       }
     },
     removeThrough: (attempt) => remove(attempt, 1),

@@ -25,7 +25,7 @@ const log = (message: string, details: object = {}, level: 'info' | 'error' = 'i
 /** Returns the error as a Failure, including any error caused by a full disk; undefined for unexpected errors. */
 function failureOf(error: unknown, workDirectory: string): Failure | undefined {
   if (error instanceof Failure) return error
-  const failure = storageFailure(`Cannot write to task directory [${workDirectory}]`, workDirectory, error)
+  const failure = storageFailure(`Failed to write to task directory [${workDirectory}]`, workDirectory, error)
   return isDiskFull(failure) ? failure : undefined
 }
 

@@ -68,7 +68,7 @@ async function openLog(logFile: string): Promise<FileHandle> {
     await mkdir(path.dirname(logFile), { recursive: true })
     return await open(logFile, 'a')
   } catch (error) {
-    throw storageFailure(`Cannot write to log [${logFile}]`, logFile, error)
+    throw storageFailure(`Failed to write to log [${logFile}]`, logFile, error)
   }
 }
 

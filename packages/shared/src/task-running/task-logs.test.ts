@@ -55,6 +55,6 @@ describe('the log of a task in S3', () => {
     assert.equal(stored(), 'attempt 1\nattempt 2\n')
     const [line] = log.logger.having('Failed to store the log of a task')
     assert.equal(line?.details.task, 'a/b')
-    assert.match(String(line?.details.error), /Task log storage \[s3:.* cannot be written to: ECONNREFUSED/)
+    assert.match(String(line?.details.error), /Failed to write to task log storage \[s3:.*: ECONNREFUSED/)
   })
 })

@@ -14,7 +14,7 @@ export const taskLogFile = (directory: string, taskId: string): string =>
 
 /** Opens the store of task logs. */
 export const openTaskLogs = (settings: Settings): FileStore =>
-  openStore('Task log storage', taskLogConfig(settings))
+  openStore('task log storage', taskLogConfig(settings))
 
 /** The log of an attempt in progress. */
 export interface GrowingLog {

@@ -382,7 +382,7 @@ describe('queries have a limit', () => {
       await assert.rejects(query(sql), {
         code: 'tooLarge',
         message:
-          'Parsing the query needs more than [67108864] bytes of memory: expected a query with fewer values and clauses',
+          'The query is too complex: parsing it needs more than [67108864] bytes of memory. Use fewer values or clauses.',
       })
       assert.equal(await query('SELECT 1'), '[[1]]\n')
     })

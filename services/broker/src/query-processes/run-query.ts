@@ -76,7 +76,7 @@ async function parseText({ connection }: LockedDatabase, sql: string): Promise<s
   } catch (error) {
     if (!/^Out of Memory/.test((error as Error).message)) throw error
     throw tooLarge(
-      `Parsing the query needs more than [${parserMemoryBytes}] bytes of memory: expected a query with fewer values and clauses`,
+      `The query is too complex: parsing it needs more than [${parserMemoryBytes}] bytes of memory. Use fewer values or clauses.`,
       {},
       error,
     )
@@ -355,7 +355,11 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
   if (type === 'Interrupt' || /^INTERRUPT/.test(thrown))
     return unavailable('The query was canceled', {}, error)
   if (type === 'IO' || type === 'Serialization') {
-    return unavailable('Cannot read a segment; retrying the query may succeed', { reason: 'segment' }, error)
+    return unavailable(
+      'Failed to read a segment; retrying the query may succeed',
+      { reason: 'segment' },
+      error,
+    )
   }
   if (type === 'INTERNAL' || type === 'Fatal') {
     return new Failure('internalServerError', `The query failed: ${shownMessage}`, {}, error)

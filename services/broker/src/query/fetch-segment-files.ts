@@ -119,7 +119,7 @@ async function fetchFile(
     await deepStorage.fetch(payload.loadSpec, payload.size, path)
     return
   }
-  throw new Failure('unavailable', `No server can send segment [${payload.identifier}]`, {}, last)
+  throw new Failure('unavailable', `Failed to get segment [${payload.identifier}] from any server`, {}, last)
 }
 
 /** Returns whether the file could be linked or copied. */

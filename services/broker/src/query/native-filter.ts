@@ -25,7 +25,7 @@ const maxDepth = 50
 /** Returns SQL that is true for the rows that match a native filter. Errors show `path` as its field. */
 export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'): string {
   if (path.split('.').length > maxDepth) throw refuse(path, '', `at most ${maxDepth} levels of filters`)
-  if (!isJsonObject(filter)) throw refuse(path, filter, 'a filter (an object with a type)')
+  if (!isJsonObject(filter)) throw refuse(path, filter, 'a filter (an object with the field [type])')
   const inner = (value: unknown, at: string): string => filterSql(value, columns, `${path}.${at}`)
   switch (filter.type) {
     case 'selector':

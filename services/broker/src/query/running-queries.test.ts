@@ -33,17 +33,22 @@ describe('canceling queries', () => {
       'rejects users who may not read all datasources of the query',
       bob,
       ['wiki', 'secret'],
-      /Missing permission \[READ\] on every datasource in the query$/,
+      /requires permission \[READ\] on every datasource that it reads$/,
     ],
     ['hides a query that is not parsed yet from other users', bob, undefined, 0],
     ['lets users who may read the state cancel a query before it is parsed', operator, undefined, 1],
-    ['rejects other users if the query reads no datasource', bob, [], /Missing permission/],
+    [
+      'rejects other users if the query reads no datasource',
+      bob,
+      [],
+      /requires permission \[READ\] on \[STATE\] if it reads no datasource$/,
+    ],
     ['lets users who may read the state cancel a query that reads no datasource', operator, [], 1],
     [
       'rejects a user with the same name from another authenticator',
       otherAnn,
       ['wiki'],
-      /Missing permission/,
+      /requires permission/,
     ],
   ]
   for (const [name, who, reads, expected] of cases) {

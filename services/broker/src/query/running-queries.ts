@@ -51,13 +51,19 @@ export function createRunningQueries(): RunningQueries {
       const found = [...(byId.get(id) ?? [])]
       const allowed = found.filter((query) => mayCancel(caller, query))
       // Until a query is parsed, other users must not learn that it exists.
-      if (allowed.length === 0 && found.some(({ dataSources }) => dataSources !== undefined))
-        throw forbidden('Missing permission [READ] on every datasource in the query')
+      const parsed = found.filter(({ dataSources }) => dataSources !== undefined)
+      if (allowed.length === 0 && parsed.length > 0) throw forbidden(missingPermission(parsed))
       for (const { cancelling } of allowed) cancelling.abort(cancelled(`Query [${id}] was canceled`))
       return allowed.length
     },
   }
 }
+
+/** Says which permission the caller of none of these queries needs to cancel one of them. */
+const missingPermission = (queries: readonly RunningQuery[]): string =>
+  queries.some(({ dataSources = [] }) => dataSources.length > 0)
+    ? "Canceling another user's query requires permission [READ] on every datasource that it reads"
+    : "Canceling another user's query requires permission [READ] on [STATE] if it reads no datasource"
 
 /**
  * Returns whether a caller may cancel a query. If the query reads no datasource or is not parsed yet, only its own

@@ -141,7 +141,7 @@ export const readSqlRequest: Reader<SqlRequest> = titled(
       ({ query, parameters, resultFormat, header, typesHeader, sqlTypesHeader, context }) => {
         if (!header && (typesHeader || sqlTypesHeader)) {
           const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-          throw refuse(field, true, '[false] unless [header] is [true]')
+          throw invalidInput(`Invalid value [true] for [${field}]: [header] must be [true], too`)
         }
         return {
           query,

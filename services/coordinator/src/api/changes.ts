@@ -93,7 +93,7 @@ async function follow(since: string, stream: Stream): Promise<void> {
     if (reason !== undefined) return await writer.write({ name: 'end', data: { reason } })
     const changes = feed.since(last)
     if (changes === undefined) {
-      const data = { reason: 'The changes since the last event are not available' }
+      const data = { reason: 'The changes since the last event are no longer available' }
       return await writer.write({ name: 'reset', id: feed.lastId() ?? last, data })
     }
     if (changes.id !== last) {

@@ -55,7 +55,9 @@ const serverShape = z.object({
   failure: z
     .object({ failures: z.int(), error: z.string(), at: z.string(), retryAt: z.string() })
     .optional()
-    .describe('Failures to load the segment since the server last loaded it, with the last error'),
+    .describe(
+      'Failed attempts to load the segment since it was last loaded: their number and the last error',
+    ),
 })
 
 const common = {

@@ -20,7 +20,7 @@ export function inventoryRoute({ leadership, context }: ClusterView, inventories
       path: '/svc/coordinator/v1/inventory',
       access: state('READ'),
       summary:
-        'Get the used segments of the datasources that the caller may read, with their servers and rules, as binary columns. With `since` (the tag of an earlier response), only later changes are returned if they are known. Returns 304 if the tag in `If-None-Match` is still current',
+        'Get the used segments of the datasources that the caller may read, with their servers and rules, as binary columns. With `since` (the tag of an earlier response), returns only the changes since that response, if they are still available; otherwise, returns everything. Returns 304 if the tag in `If-None-Match` is still current',
       query,
       answers: [
         textAnswer('application/octet-stream'),

@@ -125,7 +125,7 @@ const lastDays = (days: number) => [
 const server = { name: 'one', type: 'historical', tier: 'hot' }
 
 describe('a rule change', () => {
-  it('is undone: what it marked unused is used again, and nothing else', async () => {
+  it('is undone: what it marked as unused is used again, and nothing else', async () => {
     await storeSegments(
       database,
       [2, 5, 10, 20, 30].map((days) => segment(days)),

@@ -64,7 +64,7 @@ const segmentWithStatusShape = segmentShape
   })
   .meta({
     title: 'SegmentWithStatus',
-    description: 'Status fields, such as `overshadowed`, are included only on request',
+    description: 'Status fields, such as `overshadowed`, are included only with `includeOvershadowedStatus`',
   })
 const unusedSegmentShape = z
   .object({

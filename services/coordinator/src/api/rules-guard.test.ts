@@ -49,7 +49,7 @@ describe('the guard of rules', () => {
     await assert.rejects(guardWith({ protectedDatasources: ['wiki'] })(change), {
       code: 'conflict',
       message:
-        'The policy of the cluster forbids this change. Datasource [wiki] is protected, but 2 segments would be marked unused ([protectedDatasources]). To change the rules anyway, add the parameter [overridePolicy], which requires permission [WRITE] on [CONFIG] [rulesOverride].',
+        'The policy of the cluster forbids this change. Datasource [wiki] is protected, but 2 segments would be marked as unused ([protectedDatasources]). To change the rules anyway, add the parameter [overridePolicy], which requires permission [WRITE] on [CONFIG] [rulesOverride].',
     })
   })
 
@@ -58,7 +58,7 @@ describe('the guard of rules', () => {
     assert.deepEqual(await guard({ ...change, overridesPolicy: true }), {
       ...audit,
       comment:
-        'why (overrides the policy: Datasource [wiki]: 2 segments (20 B) would be marked unused, but the limit is 1 B ([maxUnusedBytes]))',
+        'why (overrides the policy: Datasource [wiki]: 2 segments (20 B) would be marked as unused, but the limit is 1 B ([maxUnusedBytes]))',
     })
   })
 

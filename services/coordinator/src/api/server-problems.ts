@@ -28,7 +28,7 @@ export const serverProblemsRoute = ({
     path: '/svc/coordinator/v1/serverProblems',
     access: state('READ'),
     summary:
-      'List the servers that report a problem, and the servers that stopped sending heartbeats in the last day without leaving the cluster',
+      'List the servers that report a problem, and the servers that stopped sending heartbeats within the last day without shutting down cleanly',
     answers: [jsonAnswer(problemsShape)],
     handle: async () => {
       const [troubles, missing] = await Promise.all([

@@ -46,7 +46,7 @@ const serverShape = z
     maxSize: z.int(),
     segments: z.record(z.string(), segmentShape).optional(),
   })
-  .meta({ title: 'Server', description: 'Segments, keyed by ID, are included only on request' })
+  .meta({ title: 'Server', description: 'Segments, keyed by ID, are included only with `full`' })
 const tierSizeShape = z.object({ currSize: z.int(), maxSize: z.int() })
 const loadQueueShape = z
   .object({ segmentsToLoad: namesShape, segmentsToDrop: namesShape })

@@ -195,13 +195,13 @@ describe('a cluster is settled', () => {
     const untilMs = Date.now() + 600_000
     await run({ waitingOvershadowed: { count: 2, untilMs } })
     const { settled, scheduled } = await tracker.current()
-    const text = `2 overshadowed segments will be marked unused at ${new Date(untilMs).toISOString()}`
+    const text = `2 overshadowed segments will be marked as unused at ${new Date(untilMs).toISOString()}`
     assert.deepEqual([settled, scheduled], [true, [text]])
   })
 
   it('not if the next run marks overshadowed segments', async () => {
     await run({ waitingOvershadowed: { count: 2, untilMs: Date.now() - 1 } })
-    assert.deepEqual(await reasons(), ['2 overshadowed segments will be marked unused'])
+    assert.deepEqual(await reasons(), ['2 overshadowed segments will be marked as unused'])
   })
 
   it('not while coordination is paused', async () => {

@@ -199,7 +199,7 @@ const changesIn = ({ loads, drops, moves, markedUnused }: RunChanges): string[] 
 ]
 
 const overshadowedText = ({ count }: WaitingOvershadowed): string =>
-  `${countOf(count, 'overshadowed segment')} will be marked unused`
+  `${countOf(count, 'overshadowed segment')} will be marked as unused`
 
 /** Returns whether rules are the same. Unchanged lists stay the same objects when rules are read again. */
 export function haveSameRules(rules: RulesByName, others: RulesByName): boolean {

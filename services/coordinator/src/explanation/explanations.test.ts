@@ -301,13 +301,13 @@ describe('the explanation of a segment', () => {
       await summaryOf(list[0]!),
       /can be marked as used once the segments of version \[v2\] are unused$/,
     )
-    assert.match(await summaryOf(list[1]!), /Until its data is deleted, the segment can be marked as used$/)
+    assert.match(await summaryOf(list[1]!), /The segment can be marked as used until its data is deleted$/)
     await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
     rules.invalidate()
     for (const one of list)
       assert.match(
         await summaryOf(one),
-        /If the segment is marked used, the next run marks it unused again, because it matches rule \[0\] \(dropForever\)$/,
+        /If the segment is marked as used, the next run marks it as unused again, because it matches rule \[0\] \(dropForever\)$/,
       )
   })
 
@@ -359,7 +359,7 @@ describe('the explanation of an interval', () => {
       dataSource: 'wiki',
       interval: formatInterval(interval),
       segments: 2,
-      summary: '2 used segments: 1 loaded, 1 not available for queries',
+      summary: '2 used segments: 1 loaded, 1 unavailable',
       states: { loaded: 1, missing: 1 },
       explained: 2,
       notLoaded: [
@@ -367,7 +367,7 @@ describe('the explanation of an interval', () => {
           segment: list[2]!.id,
           state: 'missing',
           summary:
-            'The segment is not available for queries: 0 of 1 in tier [hot]. Tier [hot]: the next run assigns 1 replica',
+            'The segment is not available for queries: [hot] has 0 of 1 replica. Tier [hot]: the next run assigns 1 replica',
           causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],

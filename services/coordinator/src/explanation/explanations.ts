@@ -437,9 +437,9 @@ function* explainInterval(
 
 const stateTexts: Readonly<Record<SegmentExplanation['state'], string>> = {
   loaded: 'loaded',
-  partial: 'with missing replicas',
-  missing: 'not available for queries',
-  unwanted: 'that the rules do not load',
+  partial: 'under-replicated',
+  missing: 'unavailable',
+  unwanted: 'not loaded by any rule',
   overshadowed: 'overshadowed',
 }
 
@@ -469,7 +469,7 @@ function unusedIn(counts: readonly UnusedCount[], summary: string, caller: Calle
 function unusedTexts({ since, cause: recorded }: UnusedCount['example'], caller: Caller) {
   const cause = unusedText(recorded, caller.can('READ', 'CONFIG', 'CONFIG'))
   const state = since === null ? 'is unused' : `has been unused since ${formatInstant(since)}`
-  return { cause, text: `The segment ${state}: ${cause}` }
+  return { cause, text: `The segment ${state}${recorded === null ? ` (${cause})` : `: ${cause}`}` }
 }
 
 /** Whether an unused segment can be used again, and what prevents it. */
@@ -480,10 +480,10 @@ function returnText(
 ): string {
   const { matched } = explainRules(rules, dataSource, interval, now)
   if (describeWantedCopies(matched.rule).action === 'drop')
-    return `If the segment is marked used, the next run marks it unused again, because it matches ${describeRule(matched)}`
+    return `If the segment is marked as used, the next run marks it as unused again, because it matches ${describeRule(matched)}`
   return cause?.kind === 'overshadowed'
     ? `The segment can be marked as used once the segments of version [${cause.byVersion}] are unused`
-    : 'Until its data is deleted, the segment can be marked as used'
+    : 'The segment can be marked as used until its data is deleted'
 }
 
 /** Callers who may not read the audit do not see who requested it. */

@@ -117,7 +117,7 @@ describe('the segment inventory', () => {
       [1, 2].flatMap((number) => ['wiki', 'koalas'].map((name) => segment(name, number, version))),
     )
     const change = fc.record({
-      kind: fc.constantFrom('use', 'mark unused', 'erase', 'refresh'),
+      kind: fc.constantFrom('use', 'mark as unused', 'erase', 'refresh'),
       index: fc.nat(choices.length - 1),
     })
     const following = createSegmentInventory(database)
@@ -127,7 +127,7 @@ describe('the segment inventory', () => {
           const { id } = choices[index]!
           const isStored = (await database.query(sql`SELECT FROM segments WHERE id = ${id}`)).length > 0
           if (kind === 'refresh') await following.refresh()
-          else if (kind === 'mark unused')
+          else if (kind === 'mark as unused')
             await markUnused(database, [id], { kind: 'request', identity: 'me' }, 0)
           else if (kind === 'erase') await database.query(sql`DELETE FROM segments WHERE id = ${id}`)
           else if (isStored) await markUsed(database, [id], 0)

@@ -76,7 +76,7 @@ function assumptionsOf({
 }: LoadTimeLimits): string[] {
   return [
     'Servers load segments at the rates measured earlier; a server without measurements loads as fast as the others in its tier',
-    `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
+    `The change is applied now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `Each load queue can contain up to ${countOf(maxLoadsPerServer, 'load')}`
       : 'Load queues have no size limit',

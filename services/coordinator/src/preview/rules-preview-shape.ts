@@ -57,8 +57,8 @@ const effectsShape = z
         .int()
         .describe('Number of unqueryable segments that have a replica before the change'),
     }),
-    unused: affected('Segments that a drop rule marks unused'),
-    overshadowed: affected('Segments that are marked unused because newer versions overshadow them'),
+    unused: affected('Segments that a drop rule marks as unused'),
+    overshadowed: affected('Segments that are marked as unused because newer versions overshadow them'),
     underReplicated: affected(
       'Queryable segments with fewer replicas than their rule requires; `copies` is the number of missing replicas',
       copies,
@@ -109,7 +109,7 @@ const bucketsShape = z
       .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
       .describe('Bytes of all replicas, excluding overshadowed segments'),
     unqueryable: bytesShape.describe('Bytes of segments that have no replica after the change'),
-    unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
+    unused: bytesShape.describe('Bytes of segments that a drop rule marks as unused'),
   })
   .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
 const extentShape = {

@@ -109,7 +109,7 @@ const assignmentRoutes: Route[] = [
     path: path('/worker'),
     access: config('READ'),
     summary:
-      'Get the strategy for assigning tasks to workers. It is fixed: any worker with a free slot takes the next task',
+      'Get the strategy for assigning tasks to workers. The strategy is fixed: any worker with a free slot takes the next task',
     answers: [jsonAnswer(z.looseObject({ type: z.string() }))],
     handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
   }),

@@ -137,8 +137,8 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     access: authenticated,
     summary:
       state === undefined || state === 'complete'
-        ? `${summary}, newest first. With \`max\`, returns at most that many tasks; without \`max\`, leaves out finished tasks that were created more than 24 hours ago`
-        : `${summary}, newest first. With \`max\`, returns at most that many tasks`,
+        ? `${summary}, newest first. \`max\` limits the number of tasks; without \`max\`, leaves out finished tasks that were created more than 24 hours ago`
+        : `${summary}, newest first. \`max\` limits the number of tasks`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],
     // If the request names a datasource that the caller may not read.

@@ -96,7 +96,7 @@ export async function inspectFiles(
     // The first row is the schema itself.
     const [, time, ...others] = schemas.get(path) ?? []
     if (time?.name !== '__time' || !String(time.duckdb_type).startsWith('TIMESTAMP')) {
-      throw wrong('does not start with a timestamp column [__time]')
+      throw wrong('does not have the timestamp column [__time] as its first column')
     }
     const columns = new Map<string, StoredType>()
     for (const { name, duckdb_type } of others) {

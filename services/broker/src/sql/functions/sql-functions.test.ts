@@ -412,7 +412,7 @@ describe('rejects', () => {
     [`EXTRACT(ISOYEAR FROM ${july})`, /Function \[EXTRACT\]: Invalid value \[isoyear\] for \[unit\]/i],
     [
       `TIME_FORMAT(${july}, 'yyyy G')`,
-      /Function \[TIME_FORMAT\]: Unsupported letters \[G\] in the pattern: expected only y,/,
+      /Function \[TIME_FORMAT\]: Unsupported letters \[G\] in the pattern: expected one of \[y,/,
     ],
     [`TIME_FORMAT(${july}, 'yyyy''')`, /Function \[TIME_FORMAT\]: Pattern \[yyyy'\] has an unclosed quote/],
     [`TIME_PARSE('01', 'yy')`, /Function \[TIME_PARSE\]: Unsupported letters \[yy\] in the pattern/],

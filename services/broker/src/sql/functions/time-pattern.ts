@@ -78,7 +78,7 @@ function shownSql(shown: string, instant: string, pattern: string | undefined, z
         if (count > 2) return literal(zone.name)
         return offset(count === 2 ? ':' : '')
       default:
-        throw refuse(letter, count, 'only y, Y, x, M, w, d, D, e, E, a, H, k, K, h, m, s, S, and Z')
+        throw refuse(letter, count, 'one of [y, Y, x, M, w, d, D, e, E, a, H, k, K, h, m, s, S, Z]')
     }
   }
   const pieces = piecesOf(pattern ?? isoPattern).map(piece)

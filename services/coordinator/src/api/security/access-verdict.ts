@@ -77,7 +77,7 @@ function loginNotes(
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const networks = settings.get('svc.auth.internalClientAllowedNetworks')
   const notes: string[] = []
-  if (identity !== user) notes.push(`User [${user}] is identified as [${identity}] at login`)
+  if (identity !== user) notes.push(`User [${user}] gets the identity [${identity}] at login`)
   if (identity === internalUser && networks.length > 0)
     notes.push(`[${internalUser}] can log in only from [${networks.join(', ')}]`)
   if (authorizer !== requestedAuthorizer)

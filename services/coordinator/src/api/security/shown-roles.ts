@@ -21,7 +21,7 @@ export const roleShape = z
     groups: namesShape.optional(),
     permissions: permissionsShape,
   })
-  .meta({ title: 'Role', description: 'Users and group mappings are included only on request' })
+  .meta({ title: 'Role', description: 'Users and group mappings are included only with `full`' })
 
 /** Roles by name or, on request, in full. */
 export const rolesShape = z.union([namesShape, z.array(roleShape)])

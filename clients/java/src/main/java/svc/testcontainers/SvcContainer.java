@@ -149,7 +149,7 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
   }
 
   private void awaitTask(String id) {
-    JsonNode status = await("task [" + id + "] is complete",
+    JsonNode status = await("task [" + id + "] to complete",
         () -> send("GET", "/svc/indexer/v1/task/" + encoded(id) + "/status", null).get("status"),
         found -> !found.get("statusCode").asText().equals("RUNNING"));
     if (!status.get("statusCode").asText().equals("SUCCESS"))
@@ -158,7 +158,7 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
 
   private void awaitLoaded() {
     List<String> names = List.copyOf(datasources.keySet());
-    await("the datasources " + names + " are loaded",
+    await("the datasources " + names + " to load",
         () -> send("GET", "/svc/coordinator/v1/loadstatus?forceMetadataRefresh=true", null),
         status -> names.stream().allMatch(name -> status.path(name).asDouble(100) == 100));
   }
@@ -173,7 +173,7 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
       JsonNode value = source.read();
       if (isReached.test(value)) return value;
       if (System.nanoTime() > deadline)
-        throw new ContainerLaunchException("Timed out waiting until " + what + ": " + value);
+        throw new ContainerLaunchException("Timed out waiting for " + what + ": " + value);
       sleep();
     }
   }
