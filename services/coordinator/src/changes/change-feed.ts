@@ -158,18 +158,23 @@ export function createChangeFeed(
     since: (id) => session?.since(id),
     next: (signal) => {
       use()
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const end = (): void => {
-        waiting.delete(end)
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      waiting.add(end)
-      signal.addEventListener('abort', end)
-      if (signal.aborted) end()
-      return promise
+      return waitIn(waiting, signal)
     },
   }
+}
+
+/** Adds a function to `waiting`, and resolves when it is called, or when the signal is aborted. */
+function waitIn(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const end = (): void => {
+    waiting.delete(end)
+    signal.removeEventListener('abort', end)
+    resolve()
+  }
+  waiting.add(end)
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
+  return promise
 }
 
 async function observe(
