@@ -105,7 +105,12 @@ describe('a cluster configuration that omits fields', () => {
         { ...present, compactionTaskSlotRatio: 0.2 },
         { ...headers, 'If-Match': '"v1"' },
       ],
-      ['POST', compactionClusterPath, { ...present, useSupervisors: false }, { ...headers, 'If-Match': '"v0"' }],
+      [
+        'POST',
+        compactionClusterPath,
+        { ...present, useSupervisors: false },
+        { ...headers, 'If-Match': '"v0"' },
+      ],
     ])
   })
 

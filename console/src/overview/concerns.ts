@@ -76,9 +76,7 @@ const maxOwners = 3
 /** Returns the certificates that expire soon or have expired. Certificates that expire together share a sentence. */
 export function certificateConcerns(ends: readonly CertificateEnd[]): Concern[] {
   const ending = ends.flatMap(({ owner, use, leftMs = Infinity }) =>
-    leftMs < certificateNoticeMs
-      ? [{ owner, use, when: leftMs < 0 ? undefined : formatSpan(leftMs) }]
-      : [],
+    leftMs < certificateNoticeMs ? [{ owner, use, when: leftMs < 0 ? undefined : formatSpan(leftMs) }] : [],
   )
   return [...Map.groupBy(ending, ({ use, when }) => `${use} ${when}`).values()].map((list) => {
     const { use, when } = list[0]!

@@ -75,10 +75,7 @@ function unfinished(state: WorkState): string[] {
 const pollMs = 2000
 
 /** Waits until a cluster has finished all work. Returns what it was still waiting for after `maxMs`. */
-export async function waitUntilIdle(
-  cluster: SimulatedCluster,
-  maxMs: number,
-): Promise<string[]> {
+export async function waitUntilIdle(cluster: SimulatedCluster, maxMs: number): Promise<string[]> {
   const untilMs = cluster.scheduler.nowMs + maxMs
   for (;;) {
     const problems = unfinished(await readWork(cluster))

@@ -65,7 +65,9 @@ describe('a listener for tasks', () => {
     }
     const none = { lock: undefined, limit: { type: 'kill', maxRunning: 0 } }
     await saveTask(database, task('a'))
-    assert.deepEqual(await afterStep(() => saveTask(database, task('b', { dataSource: 'koalas' }))), ['koalas'])
+    assert.deepEqual(await afterStep(() => saveTask(database, task('b', { dataSource: 'koalas' }))), [
+      'koalas',
+    ])
     assert.deepEqual(await afterStep(() => claimTaskWithNeeds(database, 'b', worker, long, none)), ['koalas'])
     assert.deepEqual(await afterStep(() => claimTaskWithNeeds(database, 'b', worker, long, none)), [])
     assert.deepEqual(await afterStep(() => claim('a')), ['wiki'])

@@ -133,7 +133,9 @@ export function createChangeFeed(
     state.segments.table.stopJournal()
     await tasks
       .stop()
-      .catch((error) => state.context.logger.debug('Failed to stop listening for changes to tasks', { error }))
+      .catch((error) =>
+        state.context.logger.debug('Failed to stop listening for changes to tasks', { error }),
+      )
   }
 
   function use(): void {
