@@ -158,18 +158,23 @@ export function createChangeFeed(
     since: (id) => session?.since(id),
     next: (signal) => {
       use()
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const end = (): void => {
-        waiting.delete(end)
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      waiting.add(end)
-      signal.addEventListener('abort', end)
-      if (signal.aborted) end()
-      return promise
+      return untilWoken(waiting, signal)
     },
   }
+}
+
+/** Resolves when a function that it adds to `waiting` is called, or when the signal is aborted. */
+function untilWoken(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const end = (): void => {
+    waiting.delete(end)
+    signal.removeEventListener('abort', end)
+    resolve()
+  }
+  waiting.add(end)
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
+  return promise
 }
 
 async function observe(
