@@ -33,7 +33,7 @@ function hasContents(text: string, contents: JsonObject): boolean {
   }
 }
 
-/** Notes the edits after which a node has this value, which differs from the current one. */
+/** Notes the edits that give a node a new value. */
 function update(source: YamlSource, node: ParsedNode, value: unknown): void {
   if (isMap(node) && isJsonObject(value)) updateMap(source, node, value)
   else if (isSeq(node) && Array.isArray(value)) updateList(source, node, value)

@@ -255,6 +255,11 @@ export class PlacementPlanner {
     return prepared.wanted.action !== 'load' || !this.isSettled(row, prepared)
   }
 
+  /** Returns whether a tier in which a load rule requires replicas may still have room for a segment of this size. */
+  mayHaveRoom({ required }: PreparedWanted, sizeBytes: number): boolean {
+    return required.some(({ tier }) => tier.assignable.mayHaveRoom(sizeBytes))
+  }
+
   /** Plans drops for all servers that serve an unused segment. Returns whether there is one. */
   planUnused(row: number): boolean {
     const { copies } = this.table

@@ -36,13 +36,18 @@ export class ServersByFill {
     this.isStale = true
   }
 
+  /** Returns false if no server has room for a segment of this size, as far as known from earlier segments. */
+  mayHaveRoom(sizeBytes: number): boolean {
+    return sizeBytes < this.fitsNowhereBytes
+  }
+
   /**
    * Assigns the segment, which has number `turn` in the run, to the least full server that has room and does not
    * already have it, and returns that server.
    */
   assign(sizeBytes: number, turn: number): ServerDraft | undefined {
     if (this.isStale) this.rebuild()
-    if (sizeBytes >= this.fitsNowhereBytes) return undefined
+    if (!this.mayHaveRoom(sizeBytes)) return undefined
     const { passedOver } = this
     let fitsSomewhere = false
     let chosen: ServerDraft | undefined

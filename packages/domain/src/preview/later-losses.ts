@@ -1,9 +1,11 @@
-import { dayMs, formatInstant } from '../time/index.ts'
+import { formatInstant } from '../time/index.ts'
 import type { AnsweredLaterLoss, AnsweredLaterLosses } from './answer.ts'
+import { Course, type PreviewStep } from './course.ts'
 import type { UnplacedOutcome } from './decide-outcome.ts'
 import { effectsOnSegments, type LossName, lossNames, maxTiersListed } from './effect-names.ts'
-import { decideSteps, type Horizon, type PreviewStep } from './future-steps.ts'
+import type { Horizon } from './future-steps.ts'
 import type { Losses } from './losses.ts'
+import { SimulatedSteps } from './simulated-steps.ts'
 
 /** What is lost at one time. */
 export type LossesAt = Pick<PreviewStep, 'now' | 'tiers'> & {
@@ -12,87 +14,136 @@ export type LossesAt = Pick<PreviewStep, 'now' | 'tiers'> & {
 
 const hourMs = 3_600_000
 
-/** Lists of steps, from the shortest steps to those of the horizon itself. */
-export type StepLists = readonly (readonly LossesAt[])[]
+/** The begin of a loss. */
+interface Begin {
+  /** Whether something is lost at a time. */
+  readonly isIn: (step: LossesAt) => boolean
+  /** Undefined until it is found. */
+  at: number | undefined
+}
+
+/** When losses begin: when one is larger than at first, and when replicas do not fit in a tier. */
+export class LossBegins {
+  private readonly losses: ReadonlyMap<LossName, Begin>
+  private readonly tiers: readonly Begin[]
+
+  constructor(first: LossesAt) {
+    const beginOf = (isIn: Begin['isIn']): Begin => ({ isIn, at: isIn(first) ? first.now : undefined })
+    this.losses = new Map(
+      lossNames.map((name): [LossName, Begin] => {
+        const { copies } = first.losses.of(name)
+        return [name, beginOf(({ losses }) => losses.of(name).copies > copies)]
+      }),
+    )
+    this.tiers = first.tiers.map((_, tier) => beginOf(({ tiers }) => tiers[tier]!.doesNotFit.copies > 0))
+  }
+
+  /** Returns when a loss becomes larger than at first; undefined if it never does. */
+  ofLoss(name: LossName): number | undefined {
+    return this.losses.get(name)!.at
+  }
+
+  /** Returns when replicas do not fit in a tier, given by index, for the first time; undefined if they always fit. */
+  inTier(tier: number): number | undefined {
+    return this.tiers[tier]!.at
+  }
+
+  /** Returns the begins that have not been found yet. */
+  open(): Begin[] {
+    return [...this.losses.values(), ...this.tiers].filter(({ at }) => at === undefined)
+  }
+}
 
 /**
- * Decides when losses begin. The steps of a horizon are up to a month apart, so this decides more steps where a loss
- * begins: each midnight, then each hour of the day. Rules and segments usually change at these times. Yields regularly.
+ * Decides the steps of a horizon, and when losses begin, to the hour. The steps may be a month apart, so this also decides
+ * what would happen if the coordinator ran between two of them. For each begin, that takes at most ten runs.
+ * `foreseen` is what `foresee` returns for the horizon. Yields regularly.
  */
-export function* shorterSteps(
+export function* decideSteps(
   unplaced: UnplacedOutcome,
-  horizon: Omit<Horizon, 'moments' | 'totalsOnly'>,
+  horizon: Horizon,
   first: LossesAt,
-  steps: readonly LossesAt[],
-): Generator<undefined, StepLists> {
-  const lists = [steps]
-  for (const widthMs of [dayMs, hourMs]) {
-    const moments = momentsOfShorterSteps(first, lists[0]!, widthMs)
-    if (moments.length > 0)
-      lists.unshift(yield* decideSteps(unplaced, { ...horizon, moments, totalsOnly: true }))
+  foreseen: readonly PreviewStep[] | SimulatedSteps,
+): Generator<undefined, { readonly steps: readonly PreviewStep[]; readonly begins: LossBegins }> {
+  const { concerned, moments } = horizon
+  const begins = new LossBegins(first)
+  if (foreseen instanceof SimulatedSteps) {
+    const course = new Course(unplaced, { concerned, simulated: foreseen })
+    return { steps: yield* followCourse(course, moments, first.now, begins), begins }
   }
-  return lists
+  const last = Math.max(-1, ...begins.open().map(({ isIn }) => foreseen.findIndex(isIn)))
+  yield* followCourse(new Course(unplaced, { concerned }), moments.slice(0, last + 1), first.now, begins)
+  return { steps: foreseen, begins }
 }
 
-/** Returns the first step that matches, as exactly as known. */
-export function firstStep(lists: StepLists, isMatch: (step: LossesAt) => boolean): LossesAt | undefined {
-  for (const steps of lists) {
-    const found = steps.find(isMatch)
-    if (found !== undefined) return found
+/** Decides steps, and notes which losses begin. */
+function* followCourse(
+  course: Course,
+  moments: readonly number[],
+  start: number,
+  begins: LossBegins,
+): Generator<undefined, PreviewStep[]> {
+  const steps: PreviewStep[] = []
+  let from = start
+  for (const now of moments) {
+    const step = yield* course.advance(now)
+    steps.push(step)
+    const found = begins.open().filter(({ isIn }) => isIn(step))
+    if (found.length > 0) {
+      yield* course.back()
+      yield* findBegins(course, found, from, now)
+      yield* course.advance(now)
+    }
+    from = now
   }
-  return undefined
+  return steps
 }
 
-/** Returns the times of the steps until the last loss begins, with closer ones where losses begin; none if that changes nothing. */
-function momentsOfShorterSteps(first: LossesAt, steps: readonly LossesAt[], widthMs: number): number[] {
-  const begins = beginsIn(first, steps)
-  const startOf = (index: number): number => (index === 0 ? first : steps[index - 1]!).now
-  if (!begins.some((index) => steps[index]!.now - startOf(index) > widthMs)) return []
-  const moments: number[] = []
-  for (const [index, { now }] of steps.slice(0, Math.max(...begins) + 1).entries()) {
-    if (begins.includes(index))
-      for (let at = nextMultiple(startOf(index), widthMs); at < now; at += widthMs) moments.push(at)
-    moments.push(now)
+/** Finds the first full hour at which each of some losses occurs, by bisection, after `from` and before `to`; otherwise `to`. */
+function* findBegins(
+  course: Course,
+  begins: readonly Begin[],
+  from: number,
+  to: number,
+): Generator<undefined, void> {
+  const known = new Map<number, LossesAt>()
+  const first = Math.floor(from / hourMs) + 1
+  const end = Math.max(first, Math.ceil(to / hourMs))
+  for (const begin of begins) {
+    let [low, high] = [first, end]
+    while (low < high) {
+      const hour = Math.floor((low + high) / 2)
+      let step = known.get(hour)
+      if (step === undefined) {
+        step = yield* course.advance(hour * hourMs)
+        known.set(hour, step)
+        yield* course.back()
+      }
+      if (begin.isIn(step)) high = hour
+      else low = hour + 1
+    }
+    begin.at = low === end ? to : low * hourMs
   }
-  return moments
 }
 
-const nextMultiple = (instant: number, widthMs: number): number =>
-  (Math.floor(instant / widthMs) + 1) * widthMs
-
-/** Returns the steps, given by index, at which a loss is larger than at first, or a tier is full, for the first time. */
-function beginsIn(first: LossesAt, steps: readonly LossesAt[]): number[] {
-  const ofLosses = lossNames.map((name) =>
-    steps.findIndex(({ losses }) => losses.of(name).copies > first.losses.of(name).copies),
-  )
-  const ofTiers = first.tiers.map(({ doesNotFit }, tier) =>
-    doesNotFit.copies > 0 ? -1 : steps.findIndex(({ tiers }) => tiers[tier]!.doesNotFit.copies > 0),
-  )
-  return [...ofLosses, ...ofTiers].filter((index) => index >= 0)
-}
-
-/** Returns the losses that grow after the preview, as JSON: the largest loss at a step, and when more is affected than `now`. */
+/** Returns the losses that grow after the preview, as JSON: when each begins, and the largest one at a step. */
 export function formatLaterLosses(
-  now: Pick<Losses, 'of'>,
   steps: readonly { readonly losses: Losses }[],
-  lists: StepLists,
+  begins: LossBegins,
 ): AnsweredLaterLosses {
   const entries = lossNames.flatMap((name): [LossName, AnsweredLaterLoss][] => {
-    const isMore = ({ losses }: { readonly losses: Pick<Losses, 'of'> }): boolean =>
-      losses.of(name).copies > now.of(name).copies
-    const first = steps.find(isMore)
-    if (first === undefined) return []
-    const largest = steps.reduce(
-      (found, { losses }) => (losses.of(name).copies > found.of(name).copies ? losses : found),
-      first.losses,
-    )
+    const from = begins.ofLoss(name)
+    if (from === undefined) return []
+    const largest = steps
+      .map(({ losses }) => losses)
+      .reduce((found, losses) => (losses.of(name).copies > found.of(name).copies ? losses : found))
     const { segments, copies, bytes } = largest.of(name)
     const tiers = tiersOf(name, largest)
     return [
       [
         name,
         {
-          from: formatInstant(firstStep(lists, isMore)!.now),
+          from: formatInstant(from),
           segments,
           ...(effectsOnSegments.has(name) ? {} : { copies }),
           bytes,

@@ -3,10 +3,11 @@ import { formatCount } from '../text/index.ts'
 import { formatInstant, formatInterval, type Interval, type Period } from '../time/index.ts'
 import type { AnsweredDatasource, AnsweredSummary, AnsweredTier } from './answer.ts'
 import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
+import type { PreviewStep } from './course.ts'
 import { decideUnplaced, type Outcome, type PreviewInput, placeOutcome } from './decide-outcome.ts'
 import { Effects, effectsOf } from './effects.ts'
-import { foresee, type PreviewStep, simulateSteps, stepTimes } from './future-steps.ts'
-import { firstStep, formatLaterLosses, type LossesAt, type StepLists, shorterSteps } from './later-losses.ts'
+import { foresee, type Horizon, stepTimes } from './future-steps.ts'
+import { decideSteps, formatLaterLosses, LossBegins } from './later-losses.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import { SimulatedSteps } from './simulated-steps.ts'
@@ -35,8 +36,8 @@ export interface PreviewResult {
   readonly buckets: Buckets | undefined
   readonly tiers: readonly TierSummary[]
   readonly steps: readonly PreviewStep[] | undefined
-  /** When losses begin. Empty without a horizon. */
-  readonly stepLists: StepLists
+  /** When losses begin. */
+  readonly begins: LossBegins
   readonly warnings: readonly PreviewWarning[]
 }
 
@@ -88,7 +89,8 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
       `The preview is too large: [${datasources.length}] datasources and [${tierCount}] tiers. Preview at most [${maxSummaryRows}] datasource-tier pairs.`,
     )
   }
-  const { outcome, steps } = yield* decideOutcome(question, moments)
+  const future = moments && { concerned, moments, assumesSpace: question.assumesSpace ?? false }
+  const { outcome, foreseen } = yield* decideOutcome(question, future)
   const summaries: DatasourceSummary[] = []
   const effects: Effects[] = []
   const totalEffects = new Effects()
@@ -106,6 +108,11 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     })
   }
   const tiers = tiersOf(outcome, summaries, unplaced)
+  const first = { now, losses: totalEffects, tiers }
+  const { steps, begins } =
+    future && foreseen
+      ? yield* decideSteps(outcome, future, first, foreseen)
+      : { steps: undefined, begins: new LossBegins(first) }
   return {
     outcome,
     concerned,
@@ -116,32 +123,25 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
       question.buckets === undefined ? undefined : yield* bucketsOf(outcome, concerned, question.buckets),
     tiers,
     steps,
-    stepLists:
-      steps === undefined
-        ? []
-        : yield* shorterSteps(
-            outcome,
-            { concerned, assumesSpace: question.assumesSpace ?? false },
-            { now, losses: totalEffects, tiers },
-            steps,
-          ),
+    begins,
     warnings: yield* warningsOf(outcome, concerned, question, tiers),
   }
 }
 
-/** Decides what happens at the time of the preview, and at the steps of a horizon. */
+/** Decides what happens at the time of the preview, and foresees the steps of a horizon. */
 function* decideOutcome(
   question: PreviewQuestion,
-  moments: readonly number[] | undefined,
-): Generator<undefined, Pick<PreviewResult, 'outcome' | 'steps'>> {
-  const { concerned, assumesSpace = false } = question
+  horizon: Horizon | undefined,
+): Generator<
+  undefined,
+  { readonly outcome: Outcome; readonly foreseen: readonly PreviewStep[] | SimulatedSteps | undefined }
+> {
+  const { assumesSpace } = question
   const unplaced = yield* decideUnplaced(question)
-  const horizon = { concerned, moments: moments ?? [], assumesSpace }
-  const foreseen = moments && (yield* foresee(unplaced, horizon))
-  if (!(foreseen instanceof SimulatedSteps))
-    return { outcome: yield* placeOutcome(unplaced, { assumesSpace }), steps: foreseen }
-  const outcome = yield* placeOutcome(unplaced, { simulation: foreseen.simulation })
-  return { outcome, steps: yield* simulateSteps(unplaced, horizon, foreseen) }
+  const foreseen = horizon && (yield* foresee(unplaced, horizon))
+  const placement =
+    foreseen instanceof SimulatedSteps ? { simulation: foreseen.simulation } : { assumesSpace }
+  return { outcome: yield* placeOutcome(unplaced, placement), foreseen }
 }
 
 function tiersOf(
@@ -203,7 +203,7 @@ const formatOptional = (interval: Interval | undefined): string | null =>
 
 /** Returns the summary as JSON. `withTiers` adds totals by tier. */
 export function formatSummary(
-  { outcome, datasources, effects, totalEffects, buckets, tiers, steps, stepLists }: PreviewResult,
+  { outcome, datasources, effects, totalEffects, buckets, tiers, steps, begins }: PreviewResult,
   withTiers: boolean,
 ): AnsweredSummary {
   const names = outcome.cluster.tiers.map(({ name }) => name)
@@ -221,7 +221,7 @@ export function formatSummary(
       ? {
           used: sumOf([...used.values()]),
           tiers: formatTiers(tiers, (tier) => ({
-            doesNotFitFrom: firstMisfit({ now: outcome.now, losses: totalEffects, tiers }, stepLists, tier),
+            doesNotFitFrom: formatOptionalInstant(begins.inTier(tier)),
           })),
         }
       : {}),
@@ -233,7 +233,7 @@ export function formatSummary(
             datasources: byDatasource(step.datasources, (summary) => formatDatasource(summary, names)),
             ...(withTiers ? { tiers: formatTiers(step.tiers, () => ({})) } : {}),
           })),
-          laterLosses: formatLaterLosses(totalEffects, steps, stepLists),
+          laterLosses: formatLaterLosses(steps, begins),
         }),
   }
 }
@@ -267,12 +267,8 @@ function formatDatasource(
   }
 }
 
-/** Returns the first time at which replicas do not fit in a tier, given by index; null if they fit at every step. */
-function firstMisfit(first: LossesAt, lists: StepLists, tier: number): string | null {
-  const isFull = ({ tiers }: LossesAt): boolean => tiers[tier]!.doesNotFit.copies > 0
-  if (isFull(first)) return formatInstant(first.now)
-  return lists.at(-1)?.some(isFull) ? formatInstant(firstStep(lists, isFull)!.now) : null
-}
+const formatOptionalInstant = (instant: number | undefined): string | null =>
+  instant === undefined ? null : formatInstant(instant)
 
 /** Returns tiers by name, with `more` about each of them. */
 function formatTiers<More extends object>(

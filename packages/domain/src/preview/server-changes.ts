@@ -1,9 +1,9 @@
 import { defaultRulesName } from '../rules/index.ts'
 import { dayMs } from '../time/index.ts'
-import type { Outcome } from './decide-outcome.ts'
 import { decideRequest } from './decide-request.ts'
-import { decideSteps } from './future-steps.ts'
+import { foresee } from './future-steps.ts'
 import { heldRunsOf } from './held-copies.ts'
+import { decideSteps } from './later-losses.ts'
 import type { PreviewResult } from './preview.ts'
 import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
 import { columnsOf } from './segments.ts'
@@ -34,7 +34,7 @@ export interface ChangedTier {
   readonly loaded: CopyTally
   /** Replicas that the rules require and no server has space for. */
   readonly doesNotFit: CopyTally
-  /** The day on which replicas no longer fit, with the data of today; undefined if they fit for a year. */
+  /** When replicas no longer fit, to the hour, with the data of today; undefined if they fit for a year. */
   readonly fullAt: number | undefined
 }
 
@@ -184,27 +184,16 @@ function withCopiesAt(datasource: PreviewedDatasource, places: Int32Array): Prev
 const weekMs = 7 * dayMs
 const weeks = 52
 
-/** Returns the first day on which replicas do not fit in each tier. Yields regularly. */
-function* fullTimesOf({ outcome, tiers }: PreviewResult): Generator<undefined, (number | undefined)[]> {
+/** Returns when replicas do not fit in each tier for the first time, to the hour. Yields regularly. */
+function* fullTimesOf({
+  outcome,
+  totalEffects,
+  tiers,
+}: PreviewResult): Generator<undefined, (number | undefined)[]> {
   const { now } = outcome
-  const ends = Array.from({ length: weeks }, (_, week) => now + (week + 1) * weekMs)
-  const byWeek = yield* firstMisfits(outcome, ends)
-  const found = new Set(byWeek)
-  // Looks at each day of the weeks in which tiers become full.
-  const days = ends.flatMap((end) =>
-    found.has(end) ? Array.from({ length: 7 }, (_, day) => end - (6 - day) * dayMs) : [end],
-  )
-  const byDay = found.size === 1 && found.has(undefined) ? byWeek : yield* firstMisfits(outcome, days)
-  return byDay.map((time, place) => (tiers[place]!.doesNotFit.copies > 0 ? now : time))
-}
-
-/** Returns the first of these times at which replicas do not fit in each tier. */
-function* firstMisfits(
-  outcome: Outcome,
-  moments: readonly number[],
-): Generator<undefined, (number | undefined)[]> {
-  const steps = yield* decideSteps(outcome, { concerned: new Set(), moments, assumesSpace: false })
-  return outcome.cluster.tiers.map(
-    (_, place) => steps.find(({ tiers }) => tiers[place]!.doesNotFit.copies > 0)?.now,
-  )
+  const moments = Array.from({ length: weeks }, (_, week) => now + (week + 1) * weekMs)
+  const horizon = { concerned: new Set<string>(), moments, assumesSpace: false }
+  const foreseen = yield* foresee(outcome, horizon)
+  const { begins } = yield* decideSteps(outcome, horizon, { now, losses: totalEffects, tiers }, foreseen)
+  return tiers.map((_, place) => begins.inTier(place))
 }

@@ -65,8 +65,12 @@ export class Simulation {
   private readonly sameServer: readonly (number | undefined)[]
   /** Visible segments by row. */
   private readonly segments: (SimulatedSegment | undefined)[] = []
-  /** How many replicas each segment has gained in each holder, by row; undefined until someone asks. */
+  /** How many replicas each segment has gained in each holder, by row; undefined until the first `takeChanges`. */
   private changes: Map<number, Map<number, number>> | undefined
+  /** The replicas that were loaded or dropped since the checkpoint, in order. */
+  private applied: { readonly list: CopyList; readonly isLoad: boolean }[] = []
+  /** All rows in the order in which runs check them. */
+  private order: Int32Array | undefined
   private copies = 0
   private runs = 0
   /** The run that last found no space for a segment, by row; 0 if there was space or the segment has changed since. */
@@ -132,6 +136,17 @@ export class Simulation {
   /** Runs the planner until it decides nothing more. */
   *settle(): Generator<undefined, void> {
     for (let run = 0; run < maxRuns; run += 1) if (!(yield* this.run())) break
+  }
+
+  /** From now on, `restore` returns to the replicas that segments have now. Requires that changes are taken. */
+  checkpoint(): void {
+    this.applied = []
+  }
+
+  /** Undoes all loads and drops since the checkpoint. Yields regularly. */
+  *restore(): Generator<undefined, void> {
+    for (const { list, isLoad } of this.applied.toReversed()) yield* this.apply(list, !isLoad)
+    this.applied = []
   }
 
   /** Returns how many replicas segments have gained since the last call, by row and holder. The first call returns none. */
@@ -217,31 +232,51 @@ export class Simulation {
       maxLoadsPerServer: Infinity,
       replicationThrottleLimit: Infinity,
     })
-    let checked = 0
-    for (const row of rowsToCheck(table)) {
-      checked += 1
-      if (checked % slice === 0) yield
-      if (this.isStillWaiting(row)) continue
-      const segment = this.segments[row]
-      const isOpen =
-        segment === undefined
-          ? planner.planUnused(row)
-          : planner.planSegment(row, planner.prepare(segment.wanted))
+    this.order ??= yield* this.orderOfRows()
+    // An iterator would be much slower than the check itself.
+    for (let at = 0; at < this.order.length; at += 1) {
+      if (at % slice === 0) yield
+      const row = this.order[at]!
+      if (table.markedOf[row] === 0) continue
+      const isOpen = this.isStillWaiting(row, planner) || this.planRow(row, planner)
       table.noteChecked(row, isOpen)
       this.waitingSince[row] = isOpen ? this.runs : 0
     }
     const { loads, drops } = planner.take()
     yield* this.apply(loads, true)
     yield* this.apply(drops, false)
+    if (this.changes !== undefined)
+      this.applied.push({ list: loads, isLoad: true }, { list: drops, isLoad: false })
     return loads.rows.length + drops.rows.length > 0
   }
 
-  /** Whether a segment still waits for space. Checking such segments again in each run would take most of the time. */
-  private isStillWaiting(row: number): boolean {
+  /** Returns all rows in the order in which each run checks those that are marked. Yields regularly. */
+  private *orderOfRows(): Generator<undefined, Int32Array> {
+    const order = new Int32Array(this.table.rowLimit)
+    let count = 0
+    for (const row of rowsToCheck(this.table, new Uint8Array(order.length).fill(1))) {
+      if (count % slice === 0) yield
+      order[count] = row
+      count += 1
+    }
+    return order.subarray(0, count)
+  }
+
+  private planRow(row: number, planner: PlacementPlanner): boolean {
+    const segment = this.segments[row]
+    return segment === undefined
+      ? planner.planUnused(row)
+      : planner.planSegment(row, planner.prepare(segment.wanted))
+  }
+
+  /** Whether a segment still waits for space. Planning such segments again in each run would take most of the time. */
+  private isStillWaiting(row: number, planner: PlacementPlanner): boolean {
     const since = this.waitingSince[row] ?? 0
     const segment = this.segments[row]
     if (since === 0 || segment === undefined) return false
-    return segment.target.holders.every(({ holder }) => this.freedIn[holder]! < since)
+    const { wanted, target } = segment
+    if (target.holders.every(({ holder }) => this.freedIn[holder]! < since)) return true
+    return wanted.action === 'load' && !planner.mayHaveRoom(planner.prepare(wanted), this.table.sizeOf[row]!)
   }
 
   private *apply({ rows, servers }: CopyList, isLoad: boolean): Generator<undefined, void> {

@@ -132,6 +132,22 @@ export class SimulatedSteps {
   /** Does what the coordinator does at a step. Returns what changes, by datasource. Yields regularly. */
   *step(): Generator<undefined, readonly SimulatedStep[]> {
     yield* this.simulation.settle()
+    return yield* this.account()
+  }
+
+  /** From now on, `restore` returns to the current state. */
+  checkpoint(): void {
+    this.simulation.checkpoint()
+  }
+
+  /** Returns to the checkpoint, after the caller has restored the rules. Yields regularly. */
+  *restore(): Generator<undefined, void> {
+    yield* this.simulation.restore()
+    yield* this.account()
+  }
+
+  /** Counts what has changed since the last call. Returns it by datasource. Yields regularly. */
+  private *account(): Generator<undefined, readonly SimulatedStep[]> {
     const changed = this.simulation.takeChanges()
     const steps = this.datasources.map(({ totals }) =>
       this.tiers.map((_, tier) => ({ ...noChange(), before: { ...totals[tier]! } })),

@@ -32,18 +32,49 @@ export async function changeSecurity(
 
 const changed = (rows: readonly unknown[]): boolean => rows.length === 1
 
+/** Tables whose rows are the names in an authenticator or authorizer, and the column that names it. */
+const namedRows = {
+  login: { table: raw('authentication_users'), store: raw('authenticator') },
+  user: { table: raw('authorization_users'), store: raw('authorizer') },
+  role: { table: raw('authorization_roles'), store: raw('authorizer') },
+  mapping: { table: raw('authorization_group_mappings'), store: raw('authorizer') },
+} as const
+
+type NamedRow = keyof typeof namedRows
+
+async function addNamed(
+  queries: Queries,
+  kind: 'login' | 'user',
+  storeName: string,
+  name: string,
+): Promise<boolean> {
+  const { table, store } = namedRows[kind]
+  return changed(
+    await queries.query(sql`
+      INSERT INTO ${table} (${store}, name) VALUES (${storeName}, ${name}) ON CONFLICT DO NOTHING RETURNING name`),
+  )
+}
+
+async function removeNamed(
+  queries: Queries,
+  kind: NamedRow,
+  storeName: string,
+  name: string,
+): Promise<boolean> {
+  const { table, store } = namedRows[kind]
+  return changed(
+    await queries.query(
+      sql`DELETE FROM ${table} WHERE ${store} = ${storeName} AND name = ${name} RETURNING name`,
+    ),
+  )
+}
+
 /** Creates a user without a password. Returns false if it already exists. */
-export async function addAuthenticationUser(
+export const addAuthenticationUser = (
   queries: Queries,
   authenticator: string,
   name: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      INSERT INTO authentication_users (authenticator, name) VALUES (${authenticator}, ${name})
-      ON CONFLICT DO NOTHING RETURNING name`),
-  )
-}
+): Promise<boolean> => addNamed(queries, 'login', authenticator, name)
 
 /** Sets the password of a user. Returns false if there is no such user. */
 export async function replaceCredentials(
@@ -79,41 +110,22 @@ export async function renewCredentials(
 }
 
 /** Removes a user of an authenticator. Returns false if there is none. */
-export async function removeAuthenticationUser(
+export const removeAuthenticationUser = (
   queries: Queries,
   authenticator: string,
   name: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      DELETE FROM authentication_users WHERE authenticator = ${authenticator} AND name = ${name} RETURNING name`),
-  )
-}
+): Promise<boolean> => removeNamed(queries, 'login', authenticator, name)
 
 /** Creates a user of an authorizer. Returns false if it already exists. */
-export async function addAuthorizationUser(
-  queries: Queries,
-  authorizer: string,
-  name: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      INSERT INTO authorization_users (authorizer, name) VALUES (${authorizer}, ${name})
-      ON CONFLICT DO NOTHING RETURNING name`),
-  )
-}
+export const addAuthorizationUser = (queries: Queries, authorizer: string, name: string): Promise<boolean> =>
+  addNamed(queries, 'user', authorizer, name)
 
 /** Removes a user of an authorizer with its role assignments. Returns false if there is none. */
-export async function removeAuthorizationUser(
+export const removeAuthorizationUser = (
   queries: Queries,
   authorizer: string,
   name: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      DELETE FROM authorization_users WHERE authorizer = ${authorizer} AND name = ${name} RETURNING name`),
-  )
-}
+): Promise<boolean> => removeNamed(queries, 'user', authorizer, name)
 
 /** Creates a role without permissions. Returns false if it already exists. */
 export async function addRole(queries: Queries, authorizer: string, name: string): Promise<boolean> {
@@ -139,12 +151,8 @@ export async function replacePermissions(
 }
 
 /** Deletes a role and removes it from its users and group mappings. Returns false if there is none. */
-export async function removeRole(queries: Queries, authorizer: string, name: string): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      DELETE FROM authorization_roles WHERE authorizer = ${authorizer} AND name = ${name} RETURNING name`),
-  )
-}
+export const removeRole = (queries: Queries, authorizer: string, name: string): Promise<boolean> =>
+  removeNamed(queries, 'role', authorizer, name)
 
 /** Users and group mappings both have roles. */
 export type RoleOwner = 'user' | 'mapping'
@@ -201,16 +209,8 @@ export async function addGroupMapping(
 }
 
 /** Removes a group mapping. Returns false if there is none. */
-export async function removeGroupMapping(
-  queries: Queries,
-  authorizer: string,
-  name: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      DELETE FROM authorization_group_mappings WHERE authorizer = ${authorizer} AND name = ${name} RETURNING name`),
-  )
-}
+export const removeGroupMapping = (queries: Queries, authorizer: string, name: string): Promise<boolean> =>
+  removeNamed(queries, 'mapping', authorizer, name)
 
 /**
  * Claims the one-time initialization of an authenticator or authorizer. Returns false if it has ever been claimed

@@ -64,7 +64,7 @@ describe('a listener for tasks', () => {
       return received.slice(0, -1)
     }
     const none = { lock: undefined, limit: { type: 'kill', maxRunning: 0 } }
-    await saveTask(database, task('a'))
+    assert.deepEqual(await afterStep(() => saveTask(database, task('a'))), ['wiki'])
     assert.deepEqual(await afterStep(() => saveTask(database, task('b', { dataSource: 'koalas' }))), [
       'koalas',
     ])

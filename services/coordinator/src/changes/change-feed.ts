@@ -158,13 +158,13 @@ export function createChangeFeed(
     since: (id) => session?.since(id),
     next: (signal) => {
       use()
-      return waitIn(waiting, signal)
+      return untilWoken(waiting, signal)
     },
   }
 }
 
-/** Adds a function to `waiting`, and resolves when it is called, or when the signal is aborted. */
-function waitIn(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+/** Resolves when a function that it adds to `waiting` is called, or when the signal is aborted. */
+function untilWoken(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const end = (): void => {
     waiting.delete(end)

@@ -1,0 +1,254 @@
+import type { UnplacedDatasource } from './datasource-outcome.ts'
+import type { UnplacedOutcome } from './decide-outcome.ts'
+import { Losses, lossesOf } from './losses.ts'
+import { RuleHistory, type StateChanges } from './rule-history.ts'
+import type { RuleTarget } from './rule-targets.ts'
+import type { Tally } from './segments.ts'
+import type { SimulatedStep, SimulatedSteps } from './simulated-steps.ts'
+import { capacityOf, type DatasourceSummary, keptIntervals, type TierSummary } from './summary.ts'
+import {
+  addChange,
+  addCopies,
+  addTally,
+  type MutableCopyTally,
+  type MutableTierChange,
+  noChange,
+  noCopies,
+} from './tallies.ts'
+import type { LaterDemand } from './tight-tiers.ts'
+
+/** The state of the cluster at a point in the future, with the changes since the previous step. */
+export interface PreviewStep {
+  readonly now: number
+  readonly datasources: readonly DatasourceSummary[]
+  readonly tiers: readonly TierSummary[]
+  /** What these datasources lack then. */
+  readonly losses: Losses
+}
+
+/** How to decide steps. */
+interface CourseOptions {
+  /** Datasources to include in the steps. */
+  readonly concerned: ReadonlySet<string>
+  /** Undefined if all replicas fit. */
+  readonly simulated?: SimulatedSteps | undefined
+  /** Gets the largest demand of each holder. */
+  readonly demands?: readonly LaterDemand[]
+}
+
+/**
+ * The state of a cluster as time passes, if the coordinator runs at each step and no data is added. Segments that a drop
+ * rule has marked unused stay unused.
+ */
+export class Course {
+  private readonly unplaced: UnplacedOutcome
+  private readonly options: CourseOptions
+  private readonly histories: readonly RuleHistory[]
+  /** What the last step has changed, by datasource. */
+  private changes: readonly StateChanges[] = []
+
+  constructor(unplaced: UnplacedOutcome, options: CourseOptions) {
+    this.unplaced = unplaced
+    this.options = options
+    this.histories = historiesOf(unplaced)
+  }
+
+  /** Goes on to a later time, and returns what happens until then. Yields regularly. */
+  *advance(now: number): Generator<undefined, PreviewStep> {
+    const { unplaced, histories } = this
+    const { simulated, demands, concerned } = this.options
+    simulated?.checkpoint()
+    const changes: StateChanges[] = []
+    for (const [index, history] of histories.entries()) {
+      yield
+      const ofDatasource = yield* history.advance(now)
+      changes.push(ofDatasource)
+      if (simulated === undefined) continue
+      for (const { from, to, before, after } of ofDatasource.ranges)
+        if (before.rule !== after.rule) yield* simulated.changeRule(index, from, to, after.rule)
+    }
+    this.changes = changes
+    const ofSimulated = simulated && (yield* simulated.step())
+    const decided: DecidedDatasource[] = []
+    for (const [index, datasource] of unplaced.datasources.entries()) {
+      const tallyOf = simulated
+        ? (from: number, to: number) => simulated.othersIn(index, from, to)
+        : (from: number, to: number) => segmentsIn(datasource, from, to)
+      decided.push(yield* decideDatasource(datasource, unplaced, changes[index]!, tallyOf))
+      if (ofSimulated) addSimulated(decided[index]!, ofSimulated[index]!)
+    }
+    if (demands) noteDemands(demands, decided)
+    return stepOf(now, unplaced, concerned, decided)
+  }
+
+  /** Returns to the time before the last `advance`; not further. Yields regularly. */
+  *back(): Generator<undefined, void> {
+    const { simulated } = this.options
+    for (const [index, { ranges }] of this.changes.entries()) {
+      this.histories[index]!.back()
+      if (simulated === undefined) continue
+      for (const { from, to, before, after } of ranges)
+        if (before.rule !== after.rule) yield* simulated.changeRule(index, from, to, before.rule)
+    }
+    this.changes = []
+    if (simulated) yield* simulated.restore()
+  }
+}
+
+/** Returns what rules apply to the segments of each datasource at the time of a preview. */
+export const historiesOf = ({ cluster, datasources }: UnplacedOutcome): RuleHistory[] =>
+  datasources.map((datasource) => new RuleHistory(datasource, cluster.tiers.length))
+
+const segmentsIn = ({ columns: { bytesBefore } }: UnplacedDatasource, from: number, to: number): Tally => ({
+  segments: to - from,
+  bytes: bytesBefore[to]! - bytesBefore[from]!,
+})
+
+/** What a step does to a datasource. */
+interface DecidedDatasource {
+  readonly summary: DatasourceSummary
+  /** By holder. */
+  readonly changes: readonly MutableTierChange[]
+  readonly losses: Losses
+  /** Replicas that do not fit, by tier. */
+  readonly unplaced: readonly MutableCopyTally[]
+  /** Bytes of all replicas on brokers. */
+  readonly brokerBytes: number
+  /** Holders in which more replicas are due than servers have storage. */
+  readonly shortHolders: ReadonlySet<number>
+}
+
+/** Decides what a step does to a datasource if all replicas of the segments in `tallyOf` fit. */
+function* decideDatasource(
+  { columns, targetOf }: UnplacedDatasource,
+  { cluster }: UnplacedOutcome,
+  { ranges, parts }: StateChanges,
+  tallyOf: (from: number, to: number) => Tally,
+): Generator<undefined, DecidedDatasource> {
+  const { bytesBefore } = columns
+  const markedUnused = { segments: 0, bytes: 0 }
+  const changed = new ChangedTargets()
+  for (const { from, to, before, after } of ranges) {
+    const [old, next] = [targetOf(before.rule), targetOf(after.rule)]
+    changed.add(old, next, tallyOf(from, to))
+    if (old.action === 'drop' || next.action !== 'drop') continue
+    markedUnused.segments += to - from
+    markedUnused.bytes += bytesBefore[to]! - bytesBefore[from]!
+  }
+  const losses = new Losses()
+  const unplaced = cluster.tiers.map(noCopies)
+  let brokerBytes = 0
+  for (const { from, to, rule, brokers } of parts) {
+    const target = targetOf(rule)
+    const { segments, bytes } = tallyOf(from, to)
+    brokerBytes += brokers * bytes
+    if (segments === 0) continue
+    const missing = target.short.reduce((sum, { copies, due }) => sum + due - copies, 0)
+    losses.add(lossesOf(target, target.copies + brokers, missing), segments, bytes)
+    for (const tier of target.waitingTiers) losses.waitingTiers.add(tier)
+    for (const { holder, copies, due } of target.short) {
+      addCopies(unplaced[holder]!, segments, due - copies, bytes)
+      losses.fullTiers.add(cluster.tiers[holder]!.name)
+    }
+  }
+  const changes = cluster.holders.map(noChange)
+  yield* changed.addTo(changes)
+  const summary = {
+    dataSource: columns.dataSource,
+    tiers: changes.slice(0, cluster.tiers.length),
+    markedUnused,
+    ...keptIntervals(columns, parts, ({ rule }) => targetOf(rule).action !== 'drop'),
+  }
+  return { summary, changes, losses, unplaced, brokerBytes, shortHolders: changed.shortHolders() }
+}
+
+/** Adds the segments in the simulation. */
+function addSimulated({ changes, losses, unplaced }: DecidedDatasource, simulated: SimulatedStep): void {
+  losses.addAll(simulated.losses)
+  for (const [tier, change] of simulated.changes.entries()) {
+    addTally(unplaced[tier]!, simulated.unplaced[tier]!)
+    for (const name of ['before', 'after', 'loaded', 'dropped'] as const)
+      addTally(changes[tier]![name], change[name])
+  }
+}
+
+function noteDemands(demands: readonly LaterDemand[], decided: readonly DecidedDatasource[]): void {
+  for (const [holder, demand] of demands.entries()) {
+    let bytes = 0
+    let droppedBytes = 0
+    for (const { summary, changes, shortHolders, brokerBytes } of decided) {
+      const isBrokers = holder === summary.tiers.length
+      bytes += isBrokers ? brokerBytes : changes[holder]!.after.bytes
+      droppedBytes += changes[holder]!.dropped.bytes
+      demand.isShort ||= shortHolders.has(holder)
+    }
+    demand.bytes = Math.max(demand.bytes, bytes)
+    demand.bytesWithDrops = Math.max(demand.bytesWithDrops, bytes + droppedBytes)
+  }
+}
+
+function stepOf(
+  now: number,
+  { cluster }: UnplacedOutcome,
+  concerned: ReadonlySet<string>,
+  decided: readonly DecidedDatasource[],
+): PreviewStep {
+  const ofConcerned = decided.filter(({ summary }) => concerned.has(summary.dataSource))
+  const losses = new Losses()
+  for (const one of ofConcerned) losses.addAll(one.losses)
+  const tiers = cluster.tiers.map((tier, index): TierSummary => {
+    const doesNotFit = noCopies()
+    for (const { unplaced } of decided) addTally(doesNotFit, unplaced[index]!)
+    const sumOf = (name: 'before' | 'after'): number =>
+      decided.reduce((sum, { changes }) => sum + changes[index]![name].bytes, 0)
+    return {
+      tier: tier.name,
+      servers: tier.servers.length,
+      capacityBytes: capacityOf(tier),
+      bytesBefore: sumOf('before'),
+      bytesAfter: sumOf('after'),
+      doesNotFit,
+    }
+  })
+  return { now, datasources: ofConcerned.map(({ summary }) => summary), tiers, losses }
+}
+
+/** Counts segments that change from one target to another, independent of the number of tiers. */
+class ChangedTargets {
+  private readonly tallies = new Map<RuleTarget, Map<RuleTarget, { segments: number; bytes: number }>>()
+
+  add(old: RuleTarget, next: RuleTarget, { segments, bytes }: Tally): void {
+    let ofOld = this.tallies.get(old)
+    if (ofOld === undefined) {
+      ofOld = new Map()
+      this.tallies.set(old, ofOld)
+    }
+    const tally = ofOld.get(next)
+    if (tally === undefined) {
+      ofOld.set(next, { segments, bytes })
+      return
+    }
+    tally.segments += segments
+    tally.bytes += bytes
+  }
+
+  /** Adds the changes by holder. Yields regularly. */
+  *addTo(changes: readonly MutableTierChange[]): Generator<undefined, void> {
+    for (const [old, ofOld] of this.tallies) {
+      for (const [next, { segments, bytes }] of ofOld) {
+        yield
+        for (const { holder, copies } of old.holders)
+          addChange(changes[holder]!, segments, bytes, copies, next.byHolder.get(holder)?.copies ?? 0)
+        for (const { holder, copies } of next.holders)
+          if (!old.byHolder.has(holder)) addChange(changes[holder]!, segments, bytes, 0, copies)
+      }
+    }
+  }
+
+  /** Returns the holders in which load rules require more replicas than servers have storage. */
+  shortHolders(): Set<number> {
+    const targets = new Set([...this.tallies.values()].flatMap((ofOld) => [...ofOld.keys()]))
+    const short = [...targets].flatMap((target) => (target.action === 'load' ? target.short : []))
+    return new Set(short.map(({ holder }) => holder))
+  }
+}
