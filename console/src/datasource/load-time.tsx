@@ -51,7 +51,7 @@ export function LoadTime({
     <p className="sentence small" role="status" title={`Assumptions: ${loadTime.assumptions.join('. ')}`}>
       {durationMs === undefined
         ? `The load time is unknown, because no loads have been measured in ${formatList(unmeasured)} yet.`
-        : `Loading takes about ${formatSpan(durationMs)}, limited by ${formatList(limits)}.`}
+        : `Loading takes ${durationMs < 1000 ? 'less than 1 s' : `about ${formatSpan(durationMs)}`}, limited by ${formatList(limits)}.`}
     </p>
   )
 }

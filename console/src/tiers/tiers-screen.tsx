@@ -216,6 +216,8 @@ function sorted(
 // From this number of servers, all of them are also shown at a glance.
 const minMapped = 25
 const cardHeight = 128
+// Without explanations and load rates, as in a snapshot.
+const shortCardHeight = 104
 const minCardWidth = 270
 const maxCardsPerRow = 4
 
@@ -244,7 +246,7 @@ function ServerGrid(input: GridInput) {
   const rows = useVirtualizer({
     count: Math.ceil(servers.length / cardsPerRow),
     getScrollElement: () => box.current,
-    estimateSize: () => cardHeight + 8,
+    estimateSize: () => (input.onExplain ? cardHeight : shortCardHeight) + 8,
     overscan: 4,
   })
   const isMeasured = width > 0
@@ -271,7 +273,7 @@ function ServerGrid(input: GridInput) {
       )}
       <div
         ref={box}
-        className="scroll servers"
+        className={input.onExplain ? 'scroll servers' : 'scroll servers short'}
         tabIndex={0}
         role="group"
         aria-label={`${servers.length} servers`}

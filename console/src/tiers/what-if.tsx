@@ -22,7 +22,11 @@ export function WhatIf({
   readonly colors: ReadonlyMap<string, number>
 }) {
   return (
-    <section aria-label="What if" aria-busy={whatIf.isOutdated} className="review">
+    <section
+      aria-label="What if"
+      aria-busy={whatIf.isOutdated}
+      className={whatIf.isChanged ? 'review panel previewed' : 'review'}
+    >
       {whatIf.isChanged && (
         <>
           <Notice kind="future" role="status">
