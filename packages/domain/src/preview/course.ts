@@ -38,7 +38,7 @@ interface CourseOptions {
 
 /**
  * The state of a cluster as time passes, if the coordinator runs at each step and no data is added. Segments that a drop
- * rule has marked unused stay unused.
+ * rule has marked as unused stay unused.
  */
 export class Course {
   private readonly unplaced: UnplacedOutcome

@@ -49,8 +49,9 @@ export interface Horizon {
 }
 
 /**
- * Decides what happens at each step of a horizon if the coordinator runs at each step and no data is added. If tiers may run out of space, returns a simulation that has done what
- * the coordinator does before the first step, instead of the steps. Yields regularly.
+ * Decides what happens at each step of a horizon if the coordinator runs at each step and no data is added. If tiers may
+ * run out of space, returns a simulation that has done what the coordinator does before the first step, instead of the
+ * steps. Yields regularly.
  */
 export function* foresee(
   unplaced: UnplacedOutcome,
