@@ -225,9 +225,14 @@ describe('when losses begin', () => {
   })
 
   test('is an hour with them, after an hour without them', () => {
+    // With different sizes, what fits may depend on when the coordinator has run before.
+    const equalSizes = anyGiven.map((given) => ({
+      ...given,
+      aged: given.aged.map((segment) => ({ ...segment, sizeBytes: 1 })),
+    }))
     let begun = 0
     fc.assert(
-      fc.property(anyGiven, (given) => {
+      fc.property(equalSizes, (given) => {
         checkBegins(given, (found, hours) => {
           const at = hours.findIndex(({ now }) => now === found)
           assert.equal(hours[at]?.isIn, true)
