@@ -44,8 +44,8 @@ export class Course {
   private readonly unplaced: UnplacedOutcome
   private readonly options: CourseOptions
   private readonly histories: readonly RuleHistory[]
-  /** What the last step has changed, by datasource. */
-  private changes: readonly StateChanges[] = []
+  /** The states before each step, and what it has changed, by datasource. */
+  private past: { readonly states: RuleHistory['states']; readonly changes: StateChanges }[][] = []
 
   constructor(unplaced: UnplacedOutcome, options: CourseOptions) {
     this.unplaced = unplaced
@@ -53,21 +53,23 @@ export class Course {
     this.histories = historiesOf(unplaced)
   }
 
-  /** Goes on to a later time, and returns what happens until then. Yields regularly. */
+  /** Goes on to a later time, and returns what happens until then. `back` can return until `forget`. Yields regularly. */
   *advance(now: number): Generator<undefined, PreviewStep> {
     const { unplaced, histories } = this
     const { simulated, demands, concerned } = this.options
-    simulated?.checkpoint()
+    simulated?.simulation.checkpoint()
+    this.past.push([])
     const changes: StateChanges[] = []
     for (const [index, history] of histories.entries()) {
       yield
+      const { states } = history
       const ofDatasource = yield* history.advance(now)
       changes.push(ofDatasource)
+      this.past.at(-1)!.push({ states, changes: ofDatasource })
       if (simulated === undefined) continue
       for (const { from, to, before, after } of ofDatasource.ranges)
         if (before.rule !== after.rule) yield* simulated.changeRule(index, from, to, after.rule)
     }
-    this.changes = changes
     const ofSimulated = simulated && (yield* simulated.step())
     const decided: DecidedDatasource[] = []
     for (const [index, datasource] of unplaced.datasources.entries()) {
@@ -81,17 +83,22 @@ export class Course {
     return stepOf(now, unplaced, concerned, decided)
   }
 
-  /** Returns to the time before the last `advance`; not further. Yields regularly. */
+  /** Returns to the time before the last `advance`. Yields regularly. */
   *back(): Generator<undefined, void> {
     const { simulated } = this.options
-    for (const [index, { ranges }] of this.changes.entries()) {
-      this.histories[index]!.back()
+    for (const [index, { states, changes }] of this.past.pop()!.entries()) {
+      this.histories[index]!.returnTo(states)
       if (simulated === undefined) continue
-      for (const { from, to, before, after } of ranges)
+      for (const { from, to, before, after } of changes.ranges)
         if (before.rule !== after.rule) yield* simulated.changeRule(index, from, to, before.rule)
     }
-    this.changes = []
     if (simulated) yield* simulated.restore()
+  }
+
+  /** Forgets the past, which takes memory. */
+  forget(): void {
+    this.past = []
+    this.options.simulated?.simulation.forget()
   }
 }
 

@@ -61,7 +61,10 @@ export function* foresee(
   const demands = cluster.holders.map(noLaterDemand)
   const course = new Course(unplaced, { concerned: horizon.concerned, demands })
   const steps: PreviewStep[] = []
-  for (const now of horizon.moments) steps.push(yield* course.advance(now))
+  for (const now of horizon.moments) {
+    steps.push(yield* course.advance(now))
+    course.forget()
+  }
   if (horizon.assumesSpace) return steps
   const tight = yield* tightHolders(cluster, datasources, demands)
   return tight.size === 0 ? steps : yield* startSimulation(unplaced, horizon, tight)

@@ -56,8 +56,8 @@ export class LossBegins {
 
 /**
  * Decides the steps of a horizon, and when losses begin, to the hour. The steps may be a month apart, so this also decides
- * what would happen if the coordinator ran between two of them. For each begin, that takes at most ten runs.
- * `foreseen` is what `foresee` returns for the horizon. Yields regularly.
+ * what happens if the coordinator runs between two of them. `foreseen` is what `foresee` returns for the horizon. Yields
+ * regularly.
  */
 export function* decideSteps(
   unplaced: UnplacedOutcome,
@@ -91,39 +91,45 @@ function* followCourse(
     const found = begins.open().filter(({ isIn }) => isIn(step))
     if (found.length > 0) {
       yield* course.back()
-      yield* findBegins(course, found, from, now)
+      const [first, last] = [Math.floor(from / hourMs) + 1, Math.ceil(now / hourMs)]
+      yield* findBegins(course, found, { first, last, to: now })
       yield* course.advance(now)
     }
+    course.forget()
     from = now
   }
   return steps
 }
 
-/** Finds the first full hour at which each of some losses occurs, by bisection, after `from` and before `to`; otherwise `to`. */
+/** Candidates for begins: full hours, by number, and `to` in place of the last one. */
+interface Candidates {
+  readonly first: number
+  readonly last: number
+  readonly to: number
+}
+
+/**
+ * Finds when some losses begin, by bisection. They occur at the last candidate, but not at the current time of the course.
+ * They are searched together, so that the work hardly grows with their number: at each depth, the course goes from the
+ * first to the last candidate at most once. Finally, it is where it was.
+ */
 function* findBegins(
   course: Course,
   begins: readonly Begin[],
-  from: number,
-  to: number,
+  { first, last, to }: Candidates,
 ): Generator<undefined, void> {
-  const known = new Map<number, LossesAt>()
-  const first = Math.floor(from / hourMs) + 1
-  const end = Math.max(first, Math.ceil(to / hourMs))
-  for (const begin of begins) {
-    let [low, high] = [first, end]
-    while (low < high) {
-      const hour = Math.floor((low + high) / 2)
-      let step = known.get(hour)
-      if (step === undefined) {
-        step = yield* course.advance(hour * hourMs)
-        known.set(hour, step)
-        yield* course.back()
-      }
-      if (begin.isIn(step)) high = hour
-      else low = hour + 1
-    }
-    begin.at = low === end ? to : low * hourMs
+  if (first >= last) {
+    for (const begin of begins) begin.at = to
+    return
   }
+  const middle = Math.floor((first + last) / 2)
+  const now = middle * hourMs
+  const step = yield* course.advance(now)
+  const early = begins.filter(({ isIn }) => isIn(step))
+  const late = begins.filter((begin) => !early.includes(begin))
+  if (late.length > 0) yield* findBegins(course, late, { first: middle + 1, last, to })
+  yield* course.back()
+  if (early.length > 0) yield* findBegins(course, early, { first, last: middle, to: now })
 }
 
 /** Returns the losses that grow after the preview, as JSON: when each begins, and the largest one at a step. */

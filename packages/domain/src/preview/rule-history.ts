@@ -39,8 +39,6 @@ export class RuleHistory {
   private readonly datasource: UnplacedDatasource
   private readonly brokersHolder: number
   private parts: readonly SegmentPart[]
-  /** The parts before the last `advance`. */
-  private earlierParts: readonly SegmentPart[]
 
   constructor(datasource: UnplacedDatasource, brokersHolder: number) {
     this.datasource = datasource
@@ -50,7 +48,16 @@ export class RuleHistory {
     for (const { from, to, rule, copies } of heldRanges(stretches, held))
       parts.add(from, to, { rule, brokers: this.brokersOf(rule, copies.brokers) })
     this.parts = parts.list
-    this.earlierParts = this.parts
+  }
+
+  /** The current states, to which `returnTo` can return. */
+  get states(): readonly SegmentPart[] {
+    return this.parts
+  }
+
+  /** Returns to earlier states. */
+  returnTo(states: readonly SegmentPart[]): void {
+    this.parts = states
   }
 
   /** Goes on to a point in time, and returns what changes. Yields regularly. */
@@ -73,14 +80,8 @@ export class RuleHistory {
       if (to === before.to) partAt += 1
       from = to
     }
-    this.earlierParts = this.parts
     this.parts = parts.list
     return { ranges, parts: parts.list }
-  }
-
-  /** Returns to the time before the last `advance`; not further. */
-  back(): void {
-    this.parts = this.earlierParts
   }
 
   private brokersOf(rule: number, before: number): number {

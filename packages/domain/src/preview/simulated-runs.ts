@@ -67,8 +67,8 @@ export class Simulation {
   private readonly segments: (SimulatedSegment | undefined)[] = []
   /** How many replicas each segment has gained in each holder, by row; undefined until the first `takeChanges`. */
   private changes: Map<number, Map<number, number>> | undefined
-  /** The replicas that were loaded or dropped since the checkpoint, in order. */
-  private applied: { readonly list: CopyList; readonly isLoad: boolean }[] = []
+  /** The replicas that were loaded or dropped since each checkpoint, in order. */
+  private checkpoints: { readonly list: CopyList; readonly isLoad: boolean }[][] = []
   /** All rows in the order in which runs check them. */
   private order: Int32Array | undefined
   private copies = 0
@@ -138,15 +138,19 @@ export class Simulation {
     for (let run = 0; run < maxRuns; run += 1) if (!(yield* this.run())) break
   }
 
-  /** From now on, `restore` returns to the replicas that segments have now. Requires that changes are taken. */
+  /** Starts to record changes, so that `restore` can return to the replicas that segments have now. */
   checkpoint(): void {
-    this.applied = []
+    this.checkpoints.push([])
   }
 
-  /** Undoes all loads and drops since the checkpoint. Yields regularly. */
+  /** Forgets all checkpoints. */
+  forget(): void {
+    this.checkpoints = []
+  }
+
+  /** Undoes all loads and drops since the last checkpoint, and forgets it. Yields regularly. */
   *restore(): Generator<undefined, void> {
-    for (const { list, isLoad } of this.applied.toReversed()) yield* this.apply(list, !isLoad)
-    this.applied = []
+    for (const { list, isLoad } of this.checkpoints.pop()!.reverse()) yield* this.apply(list, !isLoad)
   }
 
   /** Returns how many replicas segments have gained since the last call, by row and holder. The first call returns none. */
@@ -245,8 +249,7 @@ export class Simulation {
     const { loads, drops } = planner.take()
     yield* this.apply(loads, true)
     yield* this.apply(drops, false)
-    if (this.changes !== undefined)
-      this.applied.push({ list: loads, isLoad: true }, { list: drops, isLoad: false })
+    this.checkpoints.at(-1)?.push({ list: loads, isLoad: true }, { list: drops, isLoad: false })
     return loads.rows.length + drops.rows.length > 0
   }
 

@@ -135,12 +135,7 @@ export class SimulatedSteps {
     return yield* this.account()
   }
 
-  /** From now on, `restore` returns to the current state. */
-  checkpoint(): void {
-    this.simulation.checkpoint()
-  }
-
-  /** Returns to the checkpoint, after the caller has restored the rules. Yields regularly. */
+  /** Returns to the last checkpoint of the simulation, after the caller has restored the rules. Yields regularly. */
   *restore(): Generator<undefined, void> {
     yield* this.simulation.restore()
     yield* this.account()
