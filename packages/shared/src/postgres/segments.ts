@@ -51,6 +51,8 @@ export async function loadSegmentChanges(
 ): Promise<SegmentChanges> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+    // Postgres has sent everything before the last rows are read here, which takes long on a busy machine.
+    await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = '1min'`)
     const { since, next } = await positionAfter(transaction, cursor)
     const where = since === undefined ? sql`used` : sql`changed_in >= ${since}::xid8`
     const rows = await transaction.query<SegmentRow>(
@@ -99,8 +101,8 @@ const maxReadMs = 10
 
 /**
  * Streams the segments that changed since `cursor` to `follower` without buffering them; without a cursor, or after
- * another Postgres has taken over, all used ones. Transactions that were in progress at the last read are read again, so none is missed in whatever order they end;
- * reading a row twice is harmless. Returns the cursor of the next read.
+ * another Postgres has taken over, all used ones. Transactions that were in progress at the last read are read again, so
+ * none is missed in whatever order they end; reading a row twice is harmless. Returns the cursor of the next read.
  */
 export async function followSegmentChanges(
   database: Database,
@@ -109,6 +111,8 @@ export async function followSegmentChanges(
 ): Promise<SegmentCursor> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+    // Postgres has sent everything before the last rows are read here, which takes long on a busy machine.
+    await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = '1min'`)
     const { since, next } = await positionAfter(transaction, cursor)
     if (since === undefined) follower.all?.()
     const removed = new Set(await removedSince(transaction, since))
