@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import path from 'node:path'
@@ -54,12 +55,16 @@ export async function runPeon(
 // A lower priority than the servers have, so that they answer requests even while tasks keep every processor busy.
 const peonNiceness = 5
 
-/** Threads that the process starts later inherit its priority. */
+/** Threads that the process starts later inherit the priority of its main thread. */
 function lowerPriority(pid: number | undefined): void {
   try {
-    if (pid !== undefined) setPriority(pid, peonNiceness)
+    if (pid === undefined) return
+    setPriority(pid, peonNiceness)
+    // On Linux, a priority belongs to a thread. On a busy machine, the process has started some already.
+    if (process.platform !== 'linux') return
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), peonNiceness)
   } catch {
-    // The process has ended already.
+    // The process or the thread has ended already.
   }
 }
 
