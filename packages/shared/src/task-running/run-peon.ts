@@ -55,16 +55,23 @@ export async function runPeon(
 // A lower priority than the servers have, so that they answer requests even while tasks keep every processor busy.
 const peonNiceness = 5
 
-/** Threads that the process starts later inherit the priority of its main thread. */
+/** Lowers the priority of all threads of a process. Threads that it starts later inherit that of its main thread. */
 function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return
+  setNiceness(pid)
+  // On Linux, a priority belongs to a thread. On a busy machine, the process has started some already.
   try {
-    if (pid === undefined) return
-    setPriority(pid, peonNiceness)
-    // On Linux, a priority belongs to a thread. On a busy machine, the process has started some already.
-    if (process.platform !== 'linux') return
-    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), peonNiceness)
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setNiceness(Number(thread))
   } catch {
-    // The process or the thread has ended already.
+    // The process has ended already, or this is not Linux.
+  }
+}
+
+function setNiceness(thread: number): void {
+  try {
+    setPriority(thread, peonNiceness)
+  } catch {
+    // The thread has ended already.
   }
 }
 
