@@ -697,6 +697,6 @@ describe('the GitHub Action', () => {
     isReadOnly = true
     const readOnly = await runAction(inputs(), pull)
     assert.equal(readOnly.status, 0, readOnly.log)
-    assert.match(readOnly.log, /::warning::Failed to post the plan as a comment: status 403/)
+    assert.match(readOnly.log, /::warning::Failed to post the plan as a comment: GitHub returned status 403/)
   })
 })
