@@ -16,12 +16,11 @@ export function serviceSpec(
     program: 'node',
     file: process.execPath,
     // A small young generation: these servers have few short-lived objects, and there are many servers. One thread
-    // collects it faster than several threads could divide the work. Idle servers collect their garbage themselves.
+    // collects it faster than several threads could divide the work.
     args: [
       ...(watch ? ['--watch', '--watch-preserve-output'] : []),
       '--max-semi-space-size=2',
       '--no-parallel-scavenge',
-      '--expose-gc',
       watch ? sourceOf(role) : bundleOf(role),
       ...files,
     ],

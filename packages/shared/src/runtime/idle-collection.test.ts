@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { createIdleCollector } from './idle-collection.ts'
+import { mock, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { collectIdleGarbage, createIdleCollector } from './idle-collection.ts'
 
 /** The measurements, in MiB, at which a collection is due; each collection leaves `kept`. */
 function dueAt(measured: readonly number[], kept: number): number[] {
@@ -24,4 +25,18 @@ test('does not collect while the heap grows or has little garbage', () => {
 
 test('does not collect again what is in use', () => {
   assert.deepEqual(dueAt([30, 90, 91, 92, 93], 90), [91])
+})
+
+test('collects the garbage of this process', async (context) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  context.after(() => mock.timers.reset())
+  const { stop } = collectIdleGarbage()
+  context.after(stop)
+  const reference = new WeakRef({ some: 'garbage' })
+  // The first measurement only shows the size of the heap, and an object may be referenced until the next turn.
+  for (let time = 0; time < 3; time++) {
+    mock.timers.tick(5000)
+    await setImmediate()
+  }
+  assert.equal(reference.deref(), undefined)
 })

@@ -1,4 +1,5 @@
-import { getHeapStatistics } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 const periodMs = 5000
 // More growth of the heap in one period means that the process is working.
@@ -39,17 +40,25 @@ export function createIdleCollector(): IdleCollector {
   }
 }
 
-/** Collects the garbage of this process while it is idle, if Node.js runs with --expose-gc. */
+/** Collects the garbage of this process while it is idle. */
 export function collectIdleGarbage(): { stop(): Promise<void> } {
-  const { gc } = globalThis
-  if (gc === undefined) return { stop: async () => undefined }
   const collector = createIdleCollector()
   const usedBytes = (): number => getHeapStatistics().used_heap_size
+  let collect: (() => void) | undefined
   const timer = setInterval(() => {
     if (!collector.isDue(usedBytes())) return
-    gc()
+    collect ??= exposeCollection()
+    collect()
     collector.collected(usedBytes())
   }, periodMs)
   timer.unref()
   return { stop: async () => clearInterval(timer) }
+}
+
+/** Returns the function that collects garbage. With --expose-gc on the command line, a process would start more slowly. */
+function exposeCollection(): () => void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  return collect
 }
