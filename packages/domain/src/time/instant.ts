@@ -13,8 +13,9 @@ export const maxInstantMs = 8.64e15
 const writtenForm = /^(-?\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z$/
 // Forms that people write. Without this fast path, reading ten thousand intervals takes 0.1 s.
 const shortForm = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?Z?)?$/
-// Rejects input that Luxon would interpret relative to its clock (times without a date), and time zone names.
-const dated = /^(?:[+-]\d{6}|\d{4})[\dW-]*(?:T[\dZ:.,+-]+)?$/
+// Rejects input that Luxon would interpret relative to its clock (times without a date), time zone names, and the hour 24, which
+// Druid 37 rejects in any form.
+const dated = /^(?:[+-]\d{6}|\d{4})[\dW-]*(?:T(?!24)[\dZ:.,+-]+)?$/
 const maxInstantLength = 64
 
 const pad = (value: number, digits: number): string => String(value).padStart(digits, '0')
