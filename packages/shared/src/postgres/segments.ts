@@ -40,9 +40,9 @@ export type SegmentCursor = string
 const timeline = sql`left(pg_walfile_name(pg_current_wal_lsn()), 8)`
 
 /**
- * Returns the segments that changed since `cursor`, or all used ones without it and after another Postgres has taken over; with `dataSources`, only those of
- * these datasources. Removals always cover all datasources. Transactions that were in progress at the last read are
- * read again, so none is missed in whatever order they end; reading a row twice is harmless.
+ * Returns the segments that changed since `cursor`, or all used ones without it and after another Postgres has taken over;
+ * with `dataSources`, only those of these datasources. Removals always cover all datasources. Transactions that were in
+ * progress at the last read are read again, so none is missed in whatever order they end; reading a row twice is harmless.
  */
 export async function loadSegmentChanges(
   database: Database,
@@ -50,10 +50,7 @@ export async function loadSegmentChanges(
   dataSources?: readonly string[],
 ): Promise<SegmentChanges> {
   return await database.transaction(async (transaction) => {
-    await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-    // Postgres has sent everything before the last rows are read here, which takes long on a busy machine.
-    await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = '1min'`)
-    const { since, next } = await positionAfter(transaction, cursor)
+    const { since, next } = await beginReading(transaction, cursor)
     const where = since === undefined ? sql`used` : sql`changed_in >= ${since}::xid8`
     const rows = await transaction.query<SegmentRow>(
       sql`SELECT ${segmentColumns} FROM segments
@@ -72,16 +69,19 @@ export async function loadSegmentChanges(
 }
 
 /**
- * Returns the transaction from which on changes must be read after a cursor, and the next cursor. It returns no transaction if
- * everything must be read: without a cursor, and after another Postgres has taken over.
+ * Makes a transaction see one state. Returns the transaction from which on changes must be read after a cursor, and the next
+ * cursor. It returns no transaction if everything must be read: without a cursor, and after another Postgres has taken over.
  */
-async function positionAfter(
+async function beginReading(
   transaction: Transaction,
   cursor: SegmentCursor | undefined,
 ): Promise<{ since: string | undefined; next: SegmentCursor }> {
-  const [row] = await transaction.query<{ current: string; oldest: string }>(
-    sql`SELECT ${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`,
-  )
+  await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+  // The setting is for this transaction: Postgres has sent everything before the last rows are read here, which takes long on a
+  // busy machine.
+  const [row] = await transaction.query<{ current: string; oldest: string }>(sql`
+    SELECT ${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest,
+      set_config('idle_in_transaction_session_timeout', '1min', true)`)
   const { current, oldest } = row!
   const [known, since] = cursor?.split('/') ?? []
   const isKnown = since !== undefined && known === current && BigInt(since) <= BigInt(oldest)
@@ -110,10 +110,7 @@ export async function followSegmentChanges(
   follower: SegmentFollower,
 ): Promise<SegmentCursor> {
   return await database.transaction(async (transaction) => {
-    await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-    // Postgres has sent everything before the last rows are read here, which takes long on a busy machine.
-    await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = '1min'`)
-    const { since, next } = await positionAfter(transaction, cursor)
+    const { since, next } = await beginReading(transaction, cursor)
     if (since === undefined) follower.all?.()
     const removed = new Set(await removedSince(transaction, since))
     // COPY has no parameters. A cursor was returned by Postgres itself, and BigInt ensures that it is a number.
