@@ -139,7 +139,7 @@ describe('a task process', () => {
     writeFileSync(path.join(folder, 'order.json'), JSON.stringify(onDisk))
     assert.deepEqual(await runOnSmallDisk(disk, script), {
       kind: 'failed',
-      message: `Failed to write to task directory [${disk}/work/input]: no space left on the disk`,
+      message: `Failed to write to task directory [${path.join(disk, 'work', 'input')}]: no space left on the disk`,
     })
   })
 

@@ -1,10 +1,9 @@
 import { fork } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
-import { setPriority } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { storageFailure } from '../deep-storage/index.ts'
+import { lowerPriority } from '../runtime/index.ts'
 import type { WorkEnd } from '../tasks/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
@@ -30,7 +29,7 @@ export async function runPeon(
         serialization: 'advanced',
         execArgv: [],
       })
-      lowerPriority(child.pid)
+      lowerPriority(child.pid, peonNiceness)
       let end: WorkEnd | undefined
       const kill = (): boolean => child.kill('SIGKILL')
       if (signal.aborted) kill()
@@ -54,26 +53,6 @@ export async function runPeon(
 
 // A lower priority than the servers have, so that they answer requests even while tasks keep every processor busy.
 const peonNiceness = 5
-
-/** Lowers the priority of all threads of a process. Threads that it starts later inherit that of its main thread. */
-function lowerPriority(pid: number | undefined): void {
-  if (pid === undefined) return
-  setNiceness(pid)
-  // On Linux, a priority belongs to a thread. On a busy machine, the process has started some already.
-  try {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) setNiceness(Number(thread))
-  } catch {
-    // The process has ended already, or this is not Linux.
-  }
-}
-
-function setNiceness(thread: number): void {
-  try {
-    setPriority(thread, peonNiceness)
-  } catch {
-    // The thread has ended already.
-  }
-}
 
 async function openLog(logFile: string): Promise<FileHandle> {
   try {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { lowerPriority } from '@svc/shared/runtime'
 import type { TurnListener } from './active-queries.ts'
 
 const lowestPriority = 19
@@ -39,25 +38,7 @@ export function createPause(paused: PausableProcess): Omit<TurnListener, 'cpuMs'
     yieldToOthers: () => {
       // A priority can be lowered but not raised again, so the process does not serve another query.
       paused.isUsable = false
-      for (const thread of threadsOf(child.pid)) lowerPriority(thread)
+      lowerPriority(child.pid, lowestPriority)
     },
-  }
-}
-
-/** The ids of the threads of a process, each of which has a priority of its own on Linux. */
-function threadsOf(pid: number | undefined): number[] {
-  if (pid === undefined) return []
-  try {
-    return readdirSync(`/proc/${pid}/task`).map(Number)
-  } catch {
-    return [pid]
-  }
-}
-
-function lowerPriority(thread: number): void {
-  try {
-    setPriority(thread, lowestPriority)
-  } catch {
-    // The thread has ended.
   }
 }
