@@ -33,11 +33,13 @@ describe('two workers', () => {
     const id = await first.submit(indexTask('handed-over', input.source))
     await waitUntil('the task is running', () => input.requested() === 1)
     const second = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
+    const startedAt = performance.now()
     await first.stop()
     const claims = await database.query(sql`
       SELECT id FROM tasks WHERE worker = ${first.context.node().name} AND claimed_until > clock_timestamp()`)
     assert.deepEqual(claims, [], 'a worker that stops waits for no claim to expire')
     await waitUntil('the other worker runs the task', () => input.requested() === 2)
+    assert.ok(performance.now() - startedAt < 8000, 'long before the claim would have expired')
     input.release(rowsText(1))
     const task = await ended(stores, id)
     assert.deepEqual([task?.state, task?.attempt, task?.worker], ['SUCCESS', 2, second.context.node().name])

@@ -223,7 +223,7 @@ describe('the segment inventory', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })
 
-  it('reads 100,000 segments in linear time', async () => {
+  it('reads 100,000 segments within ten seconds', async () => {
     await database.query(sql`
       INSERT INTO segments (id, datasource, start_ms, end_ms, version, partition_num, partitions, size_bytes,
         total_rows, used, created_at, used_changed_at, payload)
@@ -233,7 +233,6 @@ describe('the segment inventory', () => {
     const startedAt = performance.now()
     await inventory.refresh()
     assert.equal(inventory.table.usedCount, 100_000)
-    // It takes a second; time that grows with the square would be minutes.
-    assert.ok(performance.now() - startedAt < 60_000)
+    assert.ok(performance.now() - startedAt < 10_000)
   })
 })
