@@ -1,14 +1,13 @@
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { createWriteStream } from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { unavailable } from '@svc/domain/failure'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
-import { pickPortOffset, startCluster } from '../cluster/index.ts'
 import type { AnsweredSchedule } from '../compaction/index.ts'
 import { describeMachine, type PredictedTime, predictedTimeOf, predictedTimeText } from './figures.ts'
 import { ingestDays, until } from './ingest-days.ts'
+import { withTemporaryCluster } from './temporary-cluster.ts'
 
 /** Results of the benchmark of compaction times. */
 export interface CompactionTimesBenchmark {
@@ -67,22 +66,17 @@ const cases: readonly CompactionCase[] = [
 export async function benchCompactionTimes(
   onStep: (text: string) => void,
 ): Promise<CompactionTimesBenchmark> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
-  try {
-    const cluster = await startCluster({
-      home: path.join(folder, 'home'),
-      portOffset: await pickPortOffset(),
-      profile: 'plain',
-      // With the default, most of the time of a short task is the wait for the next run.
-      set: ['svc.compaction.period=PT1S'],
-    })
-    try {
-      const client = connectToCluster(cluster.home)
+  // With the default period, most of the time of a short task is the wait for the next run.
+  const options = { profile: 'plain', set: ['svc.compaction.period=PT1S'] }
+  return await withTemporaryCluster(
+    () => options,
+    async ({ home }) => {
+      const client = connectToCluster(home)
       await client.send('POST', '/svc/indexer/v1/compaction/config/cluster', {
         compactionTaskSlotRatio: 1,
         maxCompactionTaskSlots: 2,
       })
-      for (const one of [warmUp, ...cases]) await ingest(client, cluster.home.input, one)
+      for (const one of [warmUp, ...cases]) await ingest(client, home.input, one)
       await compact(client, warmUp)
       const figures: CompactionTimesBenchmark['figures'][number][] = []
       for (const one of cases) {
@@ -91,12 +85,8 @@ export async function benchCompactionTimes(
         onStep(predictedTimeText(figure))
       }
       return { machine: describeMachine(), figures }
-    } finally {
-      await cluster.stop()
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+    },
+  )
 }
 
 /** Ingests random rows, as one segment for each day. */

@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { serverNameAt } from '@svc/domain/calls'
 import { payloadOf, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { loadSettings } from '@svc/shared/config'
 import { copyManySegments, createDatabase } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
-import {
-  type Cluster,
-  commonPropertiesFile,
-  pickPortOffset,
-  runtimePropertiesFile,
-  startCluster,
-} from '../cluster/index.ts'
+import { type Cluster, commonPropertiesFile, runtimePropertiesFile } from '../cluster/index.ts'
 import { openHome, repositoryRoot } from '../home/index.ts'
 import { describeMachine, type PredictedTime, predictedTimeOf, predictedTimeText } from './figures.ts'
 import { ingestDays, until } from './ingest-days.ts'
+import { withTemporaryCluster } from './temporary-cluster.ts'
 
 /** Results of the benchmark of load times. */
 export interface DurationsBenchmark {
@@ -195,28 +190,19 @@ async function runVirtual({
   config,
   cases,
 }: (typeof virtualScenarios)[number]): Promise<PredictedTime[]> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
-  try {
-    const home = path.join(folder, 'home')
-    const groups = cases.flatMap(({ tier, servers }) =>
-      servers.map((one, index) => ({ name: `${tier}-${index + 1}:8083`, tier, ...one })),
-    )
-    writeFileSync(openHome(home).virtualServers, `${JSON.stringify(groups)}\n`, { mode: 0o600 })
-    const cluster = await startCluster({
-      home,
+  const groups = cases.flatMap(({ tier, servers }) =>
+    servers.map((one, index) => ({ name: `${tier}-${index + 1}:8083`, tier, ...one })),
+  )
+  return await withTemporaryCluster(
+    (home) => ({
       isNewHome: true,
-      portOffset: await pickPortOffset(),
       profile: 'plain',
       set: [`coordinator.svc.coordinator.period=${period}`],
-    })
-    try {
-      return await measureCases(cluster, config, cases, () => storeVirtualSegments(cluster, cases))
-    } finally {
-      await cluster.stop()
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+      beforeStart: async () =>
+        writeFileSync(openHome(home).virtualServers, `${JSON.stringify(groups)}\n`, { mode: 0o600 }),
+    }),
+    (cluster) => measureCases(cluster, config, cases, () => storeVirtualSegments(cluster, cases)),
+  )
 }
 
 async function storeVirtualSegments({ home }: Cluster, cases: readonly VirtualCase[]): Promise<void> {
@@ -246,31 +232,24 @@ async function storeVirtualSegments({ home }: Cluster, cases: readonly VirtualCa
 }
 
 async function runReal({ period, config, cases }: typeof realScenario): Promise<PredictedTime[]> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
-  try {
-    const cluster = await startCluster({
-      home: path.join(folder, 'home'),
-      portOffset: await pickPortOffset(),
+  return await withTemporaryCluster(
+    () => ({
       profile: 'plain',
       historicals: cases.map(({ tier, servers }) => `${tier}=${servers}`).join(),
       set: ['svc.simulation.enabled=true', `coordinator.svc.coordinator.period=${period}`],
-    })
-    try {
+    }),
+    async (cluster) => {
       const client = connectToCluster(cluster.home)
       const delays = cases.flatMap(({ servers, delayMs }) => Array.from({ length: servers }, () => delayMs))
       const historicals = cluster.plan.services.filter(({ role }) => role === 'historical')
       for (const [index, { url }] of historicals.entries()) {
-        const [target, delayMs] = [new URL(url).host, delays[index]]
+        const [target, delayMs] = [serverNameAt(url), delays[index]]
         const fault = { kind: 'slow-disk', target, delayMs }
         await client.send('POST', '/svc/simulation/v1/faults', fault)
       }
       return await measureCases(cluster, config, cases, () => ingest(client, cases))
-    } finally {
-      await cluster.stop()
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+    },
+  )
 }
 
 /** Ingests the sample data into one datasource for each case, as a segment per day. */

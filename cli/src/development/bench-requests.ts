@@ -1,10 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
-import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
+import type { Cluster } from '../cluster/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
+import { withTemporaryCluster } from './temporary-cluster.ts'
 
 /** Requests per second by target: every round, and the median. */
 export type RequestFigures = Readonly<
@@ -36,20 +34,14 @@ export async function benchRequests(
   reference: readonly string[],
   onRound: (text: string) => void,
 ): Promise<RequestBenchmark> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
-  const set = ['svc.enablePlaintextPort=true']
-  const options = { home: path.join(folder, 'home'), profile: 'secure', set }
-  const cluster = await startCluster({ ...options, portOffset: await pickPortOffset(options) })
-  try {
-    return {
+  return await withTemporaryCluster(
+    () => ({ profile: 'secure', set: ['svc.enablePlaintextPort=true'] }),
+    async (cluster) => ({
       machine: describeMachine(),
       secondsEach,
       requestsPerSecond: await measureRequests(cluster, { rounds, secondsEach, reference }, onRound),
-    }
-  } finally {
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+    }),
+  )
 }
 
 /** Runs the rounds against a running cluster with open plaintext ports. */
