@@ -2,7 +2,7 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { Link } from 'wouter'
 import { datasourceAddress } from '../location.ts'
 import type { PreviewAnswer } from '../preview/index.ts'
-import { Bytes, formatDays, Name, Notice, TierFill, TierName, tierColors } from '../ui/index.ts'
+import { Bytes, BytesCell, formatDays, Name, Notice, TierFill, TierName, tierColors } from '../ui/index.ts'
 
 /** What the stored rules do until a time in the future, in sentences. */
 export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
@@ -59,12 +59,8 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
             <th scope="row">
               <TierName tier={tier} colors={colors} />
             </th>
-            <td className="right">
-              <Bytes of={bytesBefore} />
-            </td>
-            <td className="right">
-              <Bytes of={bytesAfter} />
-            </td>
+            <BytesCell of={bytesBefore} />
+            <BytesCell of={bytesAfter} />
             <td>
               <TierFill
                 tier={tier}

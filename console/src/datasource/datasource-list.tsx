@@ -9,7 +9,7 @@ import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { Bytes, Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
+import { BytesCell, Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
 import { openFirst, SearchField, walkResults } from './search-field.tsx'
 
@@ -160,9 +160,7 @@ function Cells({
         </Link>
       </th>
       <td className="right numbers">{formatCount(one.segments)}</td>
-      <td className="right numbers">
-        <Bytes of={one.bytes} />
-      </td>
+      <BytesCell of={one.bytes} />
       <td className="stack">
         <Share one={one} colors={colors} max={max} />
       </td>

@@ -8,6 +8,7 @@ import { hasCluster } from '../session/index.ts'
 import {
   ChangedByOther,
   CopyButton,
+  capitalized,
   Discarded,
   formatDays,
   isTypedName,
@@ -86,9 +87,7 @@ export function ReviewPanel(input: ReviewInput) {
 }
 
 const sentence = (message: string, dataSource: string): string =>
-  visible(message.replace(`Datasource [${dataSource}]: `, ''))
-    .replace(/^\w/, (letter) => letter.toUpperCase())
-    .replace(/[^.]$/, '$&.')
+  capitalized(visible(message.replace(`Datasource [${dataSource}]: `, ''))).replace(/[^.]$/, '$&.')
 
 /** Whether applying makes data unqueryable or unused. */
 const isLossy = ({ unqueryable, unused }: AnsweredEffects): boolean =>

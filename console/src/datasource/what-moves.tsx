@@ -1,7 +1,7 @@
 import type { TierMove } from '@svc/domain/preview'
 import { countOf, formatCount } from '@svc/domain/text'
 import type { PreviewView } from '../preview/index.ts'
-import { Bytes, TierFill, TierName } from '../ui/index.ts'
+import { BytesCell, TierFill, TierName } from '../ui/index.ts'
 import { Numbers } from './numbers.tsx'
 
 /** Which replicas go where, and how full the tiers are afterward. */
@@ -56,12 +56,8 @@ export function WhatMoves({
                 <th scope="row">
                   <TierName tier={tier} colors={colors} />
                 </th>
-                <td className="right">
-                  <Bytes of={before.bytes} />
-                </td>
-                <td className="right">
-                  <Bytes of={after.bytes} />
-                </td>
+                <BytesCell of={before.bytes} />
+                <BytesCell of={after.bytes} />
                 <td>
                   <Fill tier={tier} totals={view.answer.summary.tiers?.[tier]} colors={colors} />
                 </td>
@@ -110,9 +106,7 @@ function MovesTable({
             </th>
             <td className="right">{formatCount(segments)}</td>
             <td className="right">{formatCount(copies)}</td>
-            <td className="right">
-              <Bytes of={bytes} />
-            </td>
+            <BytesCell of={bytes} />
           </tr>
         ))}
       </tbody>

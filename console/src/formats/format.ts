@@ -48,3 +48,6 @@ export const byNumberedName = new Intl.Collator('en', { numeric: true }).compare
 /** Returns a share in percent with at most one digit after the point. */
 export const formatShare = (part: number, total: number): string =>
   total === 0 ? '0%' : `${((100 * part) / total).toFixed(part / total < 0.1 ? 1 : 0)}%`
+
+/** Returns a text that starts with a capital letter. */
+export const capitalized = (text: string): string => text.replace(/^\w/, (letter) => letter.toUpperCase())

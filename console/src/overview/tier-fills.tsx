@@ -1,7 +1,7 @@
 import { formatCount } from '@svc/domain/text'
 import type { DataServer } from '../cluster/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { Bytes, TierFill, TierName } from '../ui/index.ts'
+import { BytesCell, TierFill, TierName } from '../ui/index.ts'
 
 /** How full each tier is. */
 export function TierFills({
@@ -33,9 +33,7 @@ export function TierFills({
                 <TierName tier={tier} colors={colors} />
               </th>
               <td className="right">{formatCount(list.length)}</td>
-              <td className="right">
-                <Bytes of={used} />
-              </td>
+              <BytesCell of={used} />
               <td>
                 <TierFill tier={tier} usedBytes={used} maxBytes={max} colors={colors} />
               </td>

@@ -4,3 +4,10 @@ import { formatBytes, formatCount } from '@svc/domain/text'
 export const Bytes = ({ of }: { readonly of: number }) => (
   <span title={`${formatCount(of)} bytes`}>{formatBytes(of)}</span>
 )
+
+/** A cell of a table with a number of bytes. */
+export const BytesCell = ({ of }: { readonly of: number }) => (
+  <td className="right numbers">
+    <Bytes of={of} />
+  </td>
+)

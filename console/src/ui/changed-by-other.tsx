@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { capitalized } from '../formats/index.ts'
 import { type AuditedText, ChangeBy } from './change-by.tsx'
 import { Notice } from './notice.tsx'
 
@@ -19,7 +20,7 @@ export const ChangedByOther = ({
   onDiscard(): void
 }) => (
   <Notice kind="warning" role="alert">
-    <b>{what.replace('t', 'T')} changed while you were editing.</b> {last && <ChangeBy change={last} />}
+    <b>{capitalized(what)} changed while you were editing.</b> {last && <ChangeBy change={last} />}
     {children}
     <div className="row">
       <button type="button" onClick={onKeep}>

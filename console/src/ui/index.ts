@@ -1,7 +1,7 @@
 /** What all screens share: formats, colors, and small parts. */
 export * from '../formats/index.ts'
 export { Boundary } from './boundary.tsx'
-export { Bytes } from './bytes.tsx'
+export { Bytes, BytesCell } from './bytes.tsx'
 export { ChangedByOther } from './changed-by-other.tsx'
 export { ConfirmedButton } from './confirmed-button.tsx'
 export { CopyButton } from './copy-button.tsx'

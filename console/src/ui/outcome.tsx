@@ -1,6 +1,30 @@
 import type { ReactNode } from 'react'
 import { Notice } from './notice.tsx'
 
+/** What was done, and perhaps a button that takes it back. */
+const Done = ({
+  children,
+  action,
+  isBusy = false,
+  onAction,
+}: {
+  readonly children: ReactNode
+  readonly action: string
+  readonly isBusy?: boolean
+  readonly onAction: (() => void) | undefined
+}) => (
+  <Notice kind="done" role="status">
+    <span className="row between">
+      <span>{children}</span>
+      {onAction && (
+        <button type="button" disabled={isBusy} onClick={onAction}>
+          {action}
+        </button>
+      )}
+    </span>
+  </Notice>
+)
+
 /** What a change did, and a button that undoes it. */
 export const Outcome = ({
   children,
@@ -12,26 +36,14 @@ export const Outcome = ({
   /** Undefined if it cannot be undone. */
   readonly onUndo: (() => void) | undefined
 }) => (
-  <Notice kind="done" role="status">
-    <span className="row between">
-      <span>{children}</span>
-      {onUndo && (
-        <button type="button" disabled={isBusy} onClick={onUndo}>
-          Undo
-        </button>
-      )}
-    </span>
-  </Notice>
+  <Done action="Undo" isBusy={isBusy} onAction={onUndo}>
+    {children}
+  </Done>
 )
 
 /** Offers to continue an edit that was discarded. */
 export const Discarded = ({ onRestore }: { onRestore(): void }) => (
-  <Notice kind="done" role="status">
-    <span className="row between">
-      The edit was discarded.
-      <button type="button" onClick={onRestore}>
-        Restore
-      </button>
-    </span>
-  </Notice>
+  <Done action="Restore" onAction={onRestore}>
+    The edit was discarded.
+  </Done>
 )
