@@ -52,7 +52,7 @@ export function createRunningQueries(): RunningQueries {
       const allowed = found.filter((query) => mayCancel(caller, query))
       // Until a query is parsed, other users must not learn that it exists.
       const parsed = found.filter(({ dataSources }) => dataSources !== undefined)
-      if (allowed.length === 0 && parsed.length > 0) throw forbidden(missingPermission(parsed))
+      if (allowed.length === 0 && parsed.length > 0) throw forbidden(permissionToCancel(parsed))
       for (const { cancelling } of allowed) cancelling.abort(cancelled(`Query [${id}] was canceled`))
       return allowed.length
     },
@@ -60,7 +60,7 @@ export function createRunningQueries(): RunningQueries {
 }
 
 /** Says which permission the caller of none of these queries needs to cancel one of them. */
-const missingPermission = (queries: readonly RunningQuery[]): string =>
+const permissionToCancel = (queries: readonly RunningQuery[]): string =>
   queries.some(({ dataSources = [] }) => dataSources.length > 0)
     ? "Canceling another user's query requires permission [READ] on every datasource that it reads"
     : "Canceling another user's query requires permission [READ] on [STATE] if it reads no datasource"

@@ -65,7 +65,9 @@ function basisOf({ servers, table, limits, awaited, rules }: ExplainedCluster, r
     ({ queuedLoads: _, usedSizeBytes: __, loadingSizeBytes: ___, ...server }) => server,
   )
   const passing = servers.map(({ queuedLoads, usedSizeBytes, loadingSizeBytes }) => [
-    ...[queuedLoads, usedSizeBytes, loadingSizeBytes],
+    queuedLoads,
+    usedSizeBytes,
+    loadingSizeBytes,
   ])
   return {
     rules,
