@@ -1,4 +1,4 @@
-import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction'
+import { type CompactionPlanner, createCompactionPlanner, followCompaction } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
@@ -78,7 +78,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   registerCoordinatorMetrics(context.metrics, view)
   const stopGroups = () => Promise.all(dutyGroups.all.map((group) => group.stop()))
   let election: Election | undefined
-  let standby: Loop | undefined
+  let standbys: readonly Loop[] = []
   return {
     routes: coordinatorRoutes(
       view,
@@ -91,7 +91,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     ),
     start: async () => {
       await rules.start()
-      standby = followAsStandby(segments, servers, () => leadership.term() !== undefined, context.logger)
+      standbys = followAll(context, { segments, servers, planner }, () => leadership.term() !== undefined)
       election = standForElection(context, {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
@@ -109,7 +109,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     },
     stop: async () => {
       // A read may take long, and this server must leave the election before.
-      const following = standby?.stop()
+      const following = Promise.all(standbys.map((standby) => standby.stop()))
       await stopGroups()
       await loadMeter.save()
       await election?.stop()
@@ -118,6 +118,19 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       redis.disconnect()
     },
   }
+}
+
+/** Keeps what a leader needs current while another coordinator is the leader. */
+function followAll(
+  { settings, logger }: Pick<ServiceContext, 'settings' | 'logger'>,
+  { segments, servers, planner }: Pick<ClusterView, 'segments' | 'servers'> & { planner: CompactionPlanner },
+  isLeader: () => boolean,
+): Loop[] {
+  const periodMs = settings.get('svc.compaction.period')
+  return [
+    followAsStandby(segments, servers, isLeader, logger),
+    followCompaction(planner, 'duty', isLeader, { periodMs, logger }),
+  ]
 }
 
 /** Creates the inventory of servers, which logs and counts what they report. */

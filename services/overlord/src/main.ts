@@ -1,7 +1,8 @@
-import { createCompactionPlanner } from '@svc/shared/compaction'
+import { createCompactionPlanner, followCompaction } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import { createResetTable } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
+import type { Loop } from '@svc/shared/runtime'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { createTaskRunner } from '@svc/shared/task-running'
@@ -25,6 +26,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
   const sender = createTaskSender(redis, settings.get('svc.queue.prefix'))
   let election: Election | undefined
   const planner = createCompactionPlanner(context)
+  let standby: Loop | undefined
   const term = () => election?.term()
   const dutyGroups = createDutyGroups(context, { planner, sender, isLeading: (one) => term() === one })
   registerOverlordMetrics(context.metrics, {
@@ -50,6 +52,10 @@ function buildOverlord(context: ServiceContext): ServicePart {
     start: async () => {
       if (settings.get('svc.testing.enabled')) await createResetTable(context.database)
       await runner.start()
+      standby = followCompaction(planner, 'supervisors', () => term() !== undefined, {
+        periodMs: settings.get('svc.compaction.period'),
+        logger: context.logger,
+      })
       const change = {
         onGain: (gained: number) => {
           for (const group of dutyGroups.all) group.start(gained)
@@ -62,9 +68,12 @@ function buildOverlord(context: ServiceContext): ServicePart {
       await election.settled
     },
     stop: async () => {
+      // A plan may take long, and this server must leave the election before.
+      const following = standby?.stop()
       await Promise.all(dutyGroups.all.map((group) => group.stop()))
       await runner.stop()
       await election?.stop()
+      await following
       await sender.close()
       redis.disconnect()
     },

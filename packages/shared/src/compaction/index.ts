@@ -4,6 +4,7 @@
  * else.
  */
 export { compactionHistory } from './config-history.ts'
+export { followCompaction } from './follow-compaction.ts'
 export {
   type CompactionDriver,
   type CompactionPlanner,
