@@ -9,6 +9,7 @@ import { planOfEdit, rulesInPlan } from '../console/src/datasource/plan-file.ts'
 const [loadForever, dropForever] = [{ type: 'loadForever' }, { type: 'dropForever' }]
 const edit = {
   cluster: 'https://router',
+  clusterId: 'one',
   createdAt: '2026-01-01T00:00:00.000Z',
   dataSource: 'wiki.ä "x"',
   before: [loadForever],
@@ -25,7 +26,7 @@ const liveWith = (rules: Record<string, unknown>): LiveState => ({
 
 test('the command line applies a plan that the console saved, as long as the rules have not changed', async () => {
   const plan = parsePlan(JSON.parse(planText(await planOfEdit(edit))), 'plan.json')
-  assert.deepEqual(plan.losses, { [edit.dataSource]: edit.loss })
+  assert.deepEqual([plan.clusterId, plan.losses], ['one', { [edit.dataSource]: edit.loss }])
   const { open, conflicts } = stateOfPlan(plan, liveWith(edit.stored))
   assert.deepEqual([open.length, conflicts], [1, []])
   const changed = liveWith({ ...edit.stored, _default: [dropForever] })

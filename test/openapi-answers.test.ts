@@ -84,6 +84,7 @@ test('server information matches the document', async () => {
     `${coordinator}/leader`,
     `${coordinator}/isLeader`,
     `${coordinator}/cluster`,
+    `${coordinator}/clusterId`,
     `${coordinator}/clusterState`,
     `${indexer}/leader`,
     `${indexer}/isLeader`,

@@ -579,7 +579,7 @@ describe('the GitHub Action', () => {
     }
     const [{ run, env }] = action.runs.steps
     const values = Object.entries(env).map(([name, text]) => {
-      const input = /^\$\{\{ inputs\.(\w+) \}\}$/.exec(text)![1]!
+      const input = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(text)![1]!
       assert.ok(action.inputs[input], input)
       return [name, inputs[input] ?? action.inputs[input].default ?? ''] as const
     })
@@ -669,7 +669,7 @@ describe('the GitHub Action', () => {
     )
   })
 
-  test('fails with invalid files and plans that a policy forbids, and comments why', async () => {
+  test('fails with invalid files and with plans that a policy or fail-on refuses, and comments why', async () => {
     propose('dropSometimes')
     const invalid = await runAction(inputs(), pull)
     assert.equal(invalid.status, 2)
@@ -687,6 +687,12 @@ describe('the GitHub Action', () => {
       /### The policy forbids this plan\n\n```\n[\s\S]*Datasource \[flights\] is protected/,
     )
     assert.doesNotMatch(forbidden.outputs, /plan=/)
+    const failed = await runAction({ ...inputs(), 'fail-on': 'doesNotFit,unused' }, pull)
+    assert.equal(failed.status, 4)
+    assert.match(
+      comments[100]!.body,
+      /### The plan has effects that `fail-on` lists\n\n```\n[\s\S]*Failed because of --fail-on: \[unused\] \(59 segments\)/,
+    )
   })
 
   test('succeeds without a pull request, and with a token that may not write', async () => {

@@ -24,6 +24,7 @@ function runPlan() {
   }
   if (env.INPUT_CERTIFICATES) args.push('--trust', env.INPUT_CERTIFICATES)
   if (env.INPUT_POLICY) args.push('--policy', env.INPUT_POLICY)
+  if (env.INPUT_FAIL_ON) args.push('--fail-on', env.INPUT_FAIL_ON)
   if (env.INPUT_HORIZON) args.push('--horizon', env.INPUT_HORIZON)
   if (env.INPUT_CREATE === 'true') args.push('--create')
   for (const part of (env.INPUT_TARGET ?? '').split('\n'))
@@ -41,8 +42,10 @@ function commentOf({ status, stdout, stderr }) {
   const isPlanned = stdout !== ''
   const notes = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Saved plan'))
   const quoted = [fence(notes), ...notes, fence(notes)].join('\n')
+  const isForbidden = notes.some((line) => line.startsWith('svc: Policy: '))
+  const refusal = isForbidden ? '### The policy forbids this plan' : '### The plan has effects that `fail-on` lists'
   const parts = isPlanned
-    ? [...(status === exitStatus.refused ? ['### The policy forbids this plan', quoted] : []), stdout]
+    ? [...(status === exitStatus.refused ? [refusal, quoted] : []), stdout]
     : ['## The plan failed', quoted]
   const text = [marker(), ...parts].join('\n\n')
   if (text.length <= maxCommentLength) return text

@@ -33,6 +33,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/coordinator/v1/certificates',
     'GET /svc/coordinator/v1/cluster',
     'GET /svc/coordinator/v1/cluster/explain',
+    'GET /svc/coordinator/v1/clusterId',
     'GET /svc/coordinator/v1/clusterState',
     'GET /svc/coordinator/v1/compaction/progress',
     'GET /svc/coordinator/v1/compaction/status',

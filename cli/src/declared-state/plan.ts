@@ -179,6 +179,7 @@ const readPlanFields = readFields<Plan>({
   },
   id: readText,
   cluster: readText,
+  clusterId: omittable(readText),
   createdAt: readText,
   changes: readList(readChange, { max: 1_000_000 }),
   losses: byName(readLoss),
@@ -188,8 +189,12 @@ const readPlanFields = readFields<Plan>({
 
 /** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
 export function parsePlan(json: unknown, source: string): Plan {
-  const { version, id, unusedSegments, ...others } = readPlanFields(json, '')
-  const contents = { ...others, ...(unusedSegments === undefined ? {} : { unusedSegments }) }
+  const { version, id, clusterId, unusedSegments, ...others } = readPlanFields(json, '')
+  const contents = {
+    ...others,
+    ...(clusterId === undefined ? {} : { clusterId }),
+    ...(unusedSegments === undefined ? {} : { unusedSegments }),
+  }
   if (digest(contents) !== id)
     throw invalidInput(
       `Plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Create a new plan with ./svc plan --out.`,

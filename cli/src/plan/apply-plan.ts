@@ -54,7 +54,7 @@ export async function remainingSteps(
   preview: PreviewRules,
   scope: PreviewScope = {},
 ): Promise<RemainingSteps> {
-  assertSameCluster(plan, client)
+  await assertSameCluster(plan, client)
   const live = await readLiveState(client, new Set(plan.changes.map((change) => change.path[0]!)))
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)

@@ -25,6 +25,7 @@ import { problemsFailure, readStateFiles, type StateFile } from '../state-files/
 import { warningsOfPlan } from './plan-warnings.ts'
 import { effectsOf, lossesOf, previewBodyOf } from './rules-effects.ts'
 import { type Step, stepsOf } from './safe-order.ts'
+import { clusterIdOf } from './same-cluster.ts'
 
 /** Files, and the configuration that they declare. */
 export interface DeclaredFiles {
@@ -207,8 +208,10 @@ export async function makePlan(
   scope: PreviewScope = {},
 ): Promise<MadePlan> {
   const answer = await previewOf(changes, preview, scope)
+  const clusterId = await clusterIdOf(client)
   const plan = planOf({
     cluster: client.routerUrl,
+    ...(clusterId === undefined ? {} : { clusterId }),
     createdAt: now.toISOString(),
     changes: changes.map((change) => JSON.parse(JSON.stringify(change)) as Change),
     losses: answer === undefined ? {} : lossesOf(answer),

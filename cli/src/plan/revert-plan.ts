@@ -48,7 +48,7 @@ export async function planReversal(
   preview: PreviewRules,
   now: Date,
 ): Promise<MadePlan> {
-  assertSameCluster(applied, client)
+  await assertSameCluster(applied, client)
   const { changes, warnings } = reversalOf(applied)
   const live = await readLiveState(client, new Set(changes.map(({ path }) => path[0]!)))
   const progress = changes.map((change) => ({

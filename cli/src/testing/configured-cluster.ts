@@ -123,6 +123,8 @@ function read(all: ClusterConfiguration, path: string): unknown {
       return all.compactionCluster
     case `${compactionPath}/datasources`:
       return { compactionConfigs: Object.values(all.compaction) }
+    case '/svc/coordinator/v1/clusterId':
+      return { id: 'test-cluster' }
     case '/proxy/coordinator/status/properties':
       return { 'svc.auth.credentials.minLength': '5' }
     case '/svc/coordinator/v1/metadata/datasources':

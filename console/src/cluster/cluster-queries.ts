@@ -52,9 +52,11 @@ export const useCaller = (dataSource?: string) =>
     staleTime: 30_000,
   })
 
-interface ClusterState {
+/** What the coordinator answers about the state of the cluster. */
+export interface ClusterState {
   readonly known: boolean
   readonly settled: boolean
+  readonly paused: boolean
   readonly reasons: readonly string[]
   readonly shortages: readonly string[]
 }

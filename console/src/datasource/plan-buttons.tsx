@@ -23,8 +23,10 @@ export function SavePlanButton({
   if (!hasCluster() || !isSecureContext) return null
   const save = async () => {
     try {
+      const { id } = await fetchJson<{ readonly id: string }>('/svc/coordinator/v1/clusterId')
       const plan = await planOfEdit({
         cluster: location.origin,
+        clusterId: id,
         createdAt: new Date().toISOString(),
         dataSource,
         before: edit.base,

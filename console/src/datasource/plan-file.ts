@@ -12,6 +12,7 @@ import {
 export interface EditToSave {
   /** The address of the router. */
   readonly cluster: string
+  readonly clusterId: string
   /** ISO 8601. */
   readonly createdAt: string
   readonly dataSource: string
@@ -34,6 +35,7 @@ export async function planOfEdit({ dataSource, before, after, ...edit }: EditToS
   )
   const contents: PlanContents = {
     cluster: edit.cluster,
+    clusterId: edit.clusterId,
     createdAt: edit.createdAt,
     changes: [
       {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { certificateConcerns, certificateEnds, serverConcerns, taskConcerns } from './concerns.ts'
+import {
+  certificateConcerns,
+  certificateEnds,
+  serverConcerns,
+  stateConcerns,
+  stateText,
+  taskConcerns,
+} from './concerns.ts'
 
 const textsOf = (concerns: readonly { readonly text: string }[]) => concerns.map(({ text }) => text)
 const time = '2026-01-01T00:00:00.000Z'
@@ -18,6 +25,44 @@ const server = (role: string, validTo: string | null) => ({
   certificate: validTo === null ? null : certificate('CN=server', validTo),
   problem: null,
 })
+
+const settled = { known: true, settled: true, paused: false, reasons: [], shortages: [] }
+const changed = { ...settled, settled: false, reasons: ['Changed since the last duty run: rules'] }
+const missing = ['No historical has reported to the leader']
+const pausedText = 'Coordination is paused, so no loads, moves, or drops are requested.'
+const states = [
+  {
+    state: settled,
+    text: 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.',
+    concerns: [],
+  },
+  {
+    state: { ...settled, shortages: ['Tier [hot] is full'] },
+    text: 'The cluster is settled: all load queues are empty, but some replicas cannot be loaded.',
+    concerns: ['Tier [hot] is full'],
+  },
+  {
+    state: changed,
+    text: 'The cluster is not settled yet. Changed since the last duty run: rules.',
+    concerns: [],
+  },
+  {
+    state: changed,
+    isLoading: true,
+    text: 'The cluster is loading, moving, or dropping replicas to match the rules.',
+    concerns: [],
+  },
+  { state: { ...changed, paused: true }, text: 'Coordination is paused.', concerns: [pausedText] },
+  {
+    state: { ...changed, known: false, reasons: missing },
+    text: 'The leader is waiting for servers to report.',
+    concerns: missing,
+  },
+]
+for (const { state, isLoading = false, text, concerns } of states)
+  test(`says: ${text}`, () => {
+    assert.deepEqual([stateText(state, isLoading), textsOf(stateConcerns(state))], [text, concerns])
+  })
 
 test('says which servers are missing or not ready, and why', () => {
   assert.deepEqual(

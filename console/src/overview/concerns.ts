@@ -2,6 +2,7 @@ import { countOf, formatCount, formatList } from '@svc/domain/text'
 import { dayMs } from '@svc/domain/time'
 import { certificateNoticeMs, type ServerCertificates } from '../answers/index.ts'
 import type {
+  ClusterState,
   DataServer,
   DutyGroup,
   MeasuredRole,
@@ -25,6 +26,32 @@ const maxTolerated = 2
 
 const nameOf = ({ role, server }: { readonly role: string; readonly server: string }): string =>
   `${role} ${server}`
+
+/**
+ * Returns what the cluster is doing; why it is not settled, too, if its load queues are empty. `isLoading` is whether they
+ * contain anything.
+ */
+export function stateText(
+  { known, settled, paused, reasons, shortages }: ClusterState,
+  isLoading: boolean,
+): string {
+  if (!known) return 'The leader is waiting for servers to report.'
+  if (settled && shortages.length === 0)
+    return 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.'
+  if (settled)
+    return 'The cluster is settled: all load queues are empty, but some replicas cannot be loaded.'
+  if (paused) return 'Coordination is paused.'
+  if (isLoading) return 'The cluster is loading, moving, or dropping replicas to match the rules.'
+  return ['The cluster is not settled yet', ...reasons].map((sentence) => `${sentence}.`).join(' ')
+}
+
+/** Returns what prevents the cluster from becoming settled, and which replicas are missing. */
+export const stateConcerns = ({ known, paused, reasons, shortages }: ClusterState): Concern[] =>
+  [
+    ...(known ? [] : reasons),
+    ...(paused ? ['Coordination is paused, so no loads, moves, or drops are requested.'] : []),
+    ...shortages,
+  ].map((text) => ({ text }))
 
 /** Returns the servers that report a problem or stopped responding, with the reason. */
 export const serverConcerns = (problems: readonly ServerProblem[]): Concern[] =>

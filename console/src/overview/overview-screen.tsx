@@ -30,6 +30,8 @@ import {
   dutyConcerns,
   queueConcerns,
   serverConcerns,
+  stateConcerns,
+  stateText,
   taskConcerns,
   tierConcerns,
 } from './concerns.ts'
@@ -141,13 +143,7 @@ function Activity() {
   const [loads, drops] = [sum('segmentsToLoad'), sum('segmentsToDrop')]
   return (
     <p className="sentence" role="status">
-      {state === undefined
-        ? ''
-        : state.settled
-          ? `The cluster is settled: ${state.shortages.length === 0 ? 'every replica is where the rules require it, and all load queues are empty' : 'all load queues are empty, but some replicas cannot be loaded'}.`
-          : state.known
-            ? 'The cluster is loading, moving, or dropping replicas to match the rules.'
-            : 'The leader is waiting for servers to report.'}
+      {state && stateText(state, loads + drops > 0)}
       {loads + drops > 0 &&
         ` Servers must still load ${countOf(loads, 'replica')} (${formatBytes(sum('segmentsToLoadSize'))}) and drop ${formatCount(drops)}.`}
       {tasks && ` ${tasksText(tasks)}`}
@@ -222,16 +218,13 @@ function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComp
     ['The duties', duties],
     ['The tasks', tasks],
   ] as const
-  const { known, settled, reasons = [], shortages = [] } = state.data ?? {}
   const measured = metrics.data ?? new Map()
-  const concerns = [
-    ...checks.flatMap(([what, { error }]) => (error ? `${what} could not be checked: ${error.message}` : [])),
-    ...(known === false || settled === false ? reasons : []),
-    ...shortages,
-  ].map((text): Concern => ({ text }))
   return {
     concerns: [
-      ...concerns,
+      ...checks.flatMap(([what, { error }]): Concern[] =>
+        error ? [{ text: `${what} could not be checked: ${error.message}` }] : [],
+      ),
+      ...(state.data ? stateConcerns(state.data) : []),
       ...serverConcerns(problems.data ?? []),
       ...(certificates.data ? certificateConcerns(certificateEnds(certificates.data, measured)) : []),
       ...queueConcerns(measured),

@@ -11,7 +11,7 @@ import { certificatesRoute } from './api/certificates.ts'
 import { changesRoute } from './api/changes.ts'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
-import { clusterStateRoute } from './api/cluster-state.ts'
+import { clusterIdRoute, clusterStateRoute } from './api/cluster-state.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
@@ -192,6 +192,7 @@ function coordinatorRoutes(
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
+    clusterIdRoute(view),
     callsRoute(context),
     certificatesRoute(context),
     serverProblemsRoute(context),
@@ -201,7 +202,7 @@ function coordinatorRoutes(
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
-    ...compactionStatusRoutes(context, planner, dutyGroups.compaction.wake),
+    ...compactionStatusRoutes(context, planner, dutyGroups.compaction),
     ...segmentUseRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),

@@ -494,9 +494,10 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
     await pause(5)
     await functions.finishAttempt(database, 'a', 1, { state: 'FAILED', errorMessage: 'x' })
     const found = await functions.loadCompactTasks(database, 0)
-    return found.map(({ finishedAt, durationMs, ...one }) => [
+    return found.map(({ finishedAt, waitMs, durationMs, ...one }) => [
       one,
       finishedAt !== null,
+      waitMs >= 0,
       (durationMs ?? 0) > 0,
     ])
   },

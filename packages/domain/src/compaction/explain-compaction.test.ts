@@ -22,7 +22,7 @@ import { testSegment } from './test-segments.ts'
 
 const now = Date.UTC(2026, 1, 1)
 // One second for each task.
-const rate = { msPerSegment: 1000, msPerByte: 0 }
+const rate = { msUntilStart: 0, msPerTask: 1000, msPerByte: 0 }
 const fingerprints = { config: 'c', segments: 's' }
 
 interface Given {

@@ -150,7 +150,7 @@ function explainedState({ days, skippedDays, hasGranularity, policy, slots, slot
   const findings = finish(searchDatasource(config, segments, locks))
   const plan = finish(assemblePlan(cluster, 4, [findings]))
   const times = { past, fingerprintsOf: () => ({ config: 'c', segments: 's' }), now }
-  const rate = { msPerSegment: 1000, msPerByte: 0 }
+  const rate = { msUntilStart: 0, msPerTask: 1000, msPerByte: 0 }
   const schedule = scheduleCompactions({ candidates: plan.candidates, slots: plan.slots, ...times })
   const forecast = finish(forecastCompaction({ ...times, plan, rate, periodMs, untilNextRunMs: periodMs }))
   return { plan, findings, schedule, forecast }

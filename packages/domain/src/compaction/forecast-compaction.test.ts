@@ -13,7 +13,6 @@ import {
   comparePlans,
   forecastCompaction,
   type LockedInterval,
-  measuredCompactionRate,
   type PastCompaction,
   planCompaction,
   scheduleCompactions,
@@ -26,7 +25,7 @@ import { testSegment } from './test-segments.ts'
 const now = Date.UTC(2026, 5, 1)
 const periodMs = 10_000
 // 1 s for each task, and 10 ms for each byte.
-const rate: CompactionRate = { msPerSegment: 1000, msPerByte: 10 }
+const rate: CompactionRate = { msUntilStart: 400, msPerTask: 600, msPerByte: 10 }
 const fingerprintsOf = () => ({ config: 'c', segments: 's' })
 const config = parseCompactionConfig({
   dataSource: 'wiki',
@@ -135,7 +134,7 @@ describe('the forecast of compaction', () => {
   })
 
   it('waits for running tasks, and for intervals that failed', () => {
-    const running = past(parseInterval('2020-01-01/P1D'), { work: { bytes: 2500, durationMs: 20_000 } })
+    const running = past(parseInterval('2020-01-01/P1D'), { work: { bytes: 2500, waitMs: 0, durationMs: 20_000 } })
     const failed = past(dayOf(2), { ended: { succeeded: false, at: now - 1000 } })
     const found = forecast(planOf(daily), [running, failed])
     assert.deepEqual(
@@ -158,6 +157,24 @@ describe('the forecast of compaction', () => {
     const { runs, tooFewSlots } = forecast(plan)
     assert.deepEqual([runs.length, tooFewSlots.length], [0, 3])
     assert.deepEqual(totalsOfRuns(runs), { tasks: 0, segments: 0, bytes: 0, slotMs: 0, endsAt: undefined })
+  })
+
+  it('is done no earlier with more bytes, and no later with more slots', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 12 })
+    const endOf = (bytes: readonly number[], slots: number): number => {
+      const segments = bytes.map((sizeBytes, index) => testSegment(dayOf(index), { sizeBytes }))
+      const { tasks, endsAt } = totalsOfRuns(forecast(planOf(segments, clusterWith(slots))).runs)
+      assert.equal(tasks, bytes.length)
+      return endsAt!
+    }
+    fc.assert(
+      fc.property(sizes, fc.integer({ min: 1, max: 5 }), fc.nat(11), fc.nat(5000), (bytes, slots, at, more) => {
+        const endsAt = endOf(bytes, slots)
+        const larger = bytes.map((size, index) => (index === at % bytes.length ? size + more : size))
+        assert.ok(endOf(larger, slots) >= endsAt)
+        assert.ok(endOf(bytes, slots + 1) <= endsAt)
+      }),
+    )
   })
 
   const policies = [
@@ -192,21 +209,6 @@ describe('the forecast of compaction', () => {
         { numRuns: 200, seed: 7 },
       )
     })
-})
-
-describe('the measured speed of compaction', () => {
-  const task = (bytes: number, durationMs: number, succeeded = true) =>
-    past(dayOf(0), { ended: { succeeded, at: now }, work: { bytes, durationMs } })
-
-  it('has a part for each task and a part for each byte', () => {
-    const measured = measuredCompactionRate([task(1e6, 3000), task(5e6, 7000), task(9e9, 1, false)])!
-    assert.ok(Math.abs(measured.msPerSegment - 2000) < 200, String(measured.msPerSegment))
-    assert.ok(Math.abs(measured.msPerByte * 1e6 - 1000) < 100, String(measured.msPerByte))
-  })
-
-  it('is unknown without tasks that succeeded', () => {
-    assert.equal(measuredCompactionRate([task(100, 1000, false), past(dayOf(0), {})]), undefined)
-  })
 })
 
 describe('the comparison of plans', () => {

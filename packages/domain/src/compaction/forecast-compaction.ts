@@ -1,4 +1,4 @@
-import { addMeasured, type LoadRate, noLoads, rateOf, timeOf } from '../load-time/index.ts'
+import { type CompactionRate, timeLeftOf, timeOfTask } from './compaction-rate.ts'
 import type { CompactionCandidate, CompactionPlan } from './plan-compaction.ts'
 import {
   type CompactionSubmission,
@@ -8,22 +8,6 @@ import {
   type ScheduleInput,
   scheduleCompactions,
 } from './schedule.ts'
-
-/** The speed of compaction: a part for each task, and a part for each byte that it reads. */
-export type CompactionRate = LoadRate
-
-/** The speed that is assumed before any task was measured: 10 MB/s, and 2 s for each task. */
-export const assumedCompactionRate: CompactionRate = { msPerSegment: 2000, msPerByte: 1000 / 10_000_000 }
-
-/** Returns the speed of the tasks that succeeded, oldest first; undefined if there are none. */
-export function measuredCompactionRate(past: readonly PastCompaction[]): CompactionRate | undefined {
-  let sums = noLoads
-  for (const { ended, work } of past.toSorted((a, b) => (a.ended?.at ?? 0) - (b.ended?.at ?? 0))) {
-    if (!ended?.succeeded || work === undefined || work.durationMs <= 0) continue
-    sums = addMeasured(sums, { ms: work.durationMs, segments: 1, bytes: work.bytes })
-  }
-  return rateOf(sums)
-}
 
 /** Returns how many bytes the task of a candidate reads. */
 export const bytesToRead = ({ mode, figures, uncompacted }: CompactionCandidate): number =>
@@ -106,7 +90,7 @@ export function* forecastCompaction(input: ForecastInput): Generator<undefined, 
   const postponed = new Map(queue.postponed)
   let running = input.past
     .filter(({ ended }) => ended === undefined)
-    .map((task): Running => ({ task, endsAt: now + remainingMs(task, rate) }))
+    .map((task): Running => ({ task, endsAt: now + timeLeftOf(rate, task) }))
   const runs: ForecastRun[] = []
   for (let run = 0; queue.size > 0; ) {
     yield
@@ -121,7 +105,7 @@ export function* forecastCompaction(input: ForecastInput): Generator<undefined, 
     })
     const tasks = submissions.map(({ candidate, slots }): ForecastTask => {
       const bytes = bytesToRead(candidate)
-      return { candidate, slots, bytes, endsAt: at + timeOf(rate, 1, bytes) }
+      return { candidate, slots, bytes, endsAt: at + timeOfTask(rate, bytes) }
     })
     for (const { candidate, slots, endsAt } of tasks) {
       queue.take(candidate)
@@ -149,10 +133,6 @@ const runningTask = (
   configFingerprint: '',
   segmentsFingerprint: '',
 })
-
-/** A running task that takes longer than expected may end at any time. */
-const remainingMs = ({ work }: PastCompaction, rate: CompactionRate): number =>
-  Math.max(0, timeOf(rate, 1, work?.bytes ?? 0) - (work?.durationMs ?? 0))
 
 /** The candidates that are not yet compacted, in order. */
 class CandidateQueue {

@@ -2,6 +2,7 @@
  * Compaction: its configuration, which intervals to compact in which order and with how many task slots, and what a task
  * reads and writes.
  */
+export * from './compaction-rate.ts'
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'
 export * from './compare-plans.ts'

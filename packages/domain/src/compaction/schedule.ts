@@ -13,8 +13,18 @@ export interface PastCompaction {
   /** Identify the configuration that the task used, and the segments that it read. */
   readonly configFingerprint: string
   readonly segmentsFingerprint: string
-  /** Bytes that the task reads, and how long it ran, or has been running. Undefined for tasks that users submitted. */
-  readonly work?: { readonly bytes: number; readonly durationMs: number } | undefined
+  /** Undefined for tasks that users submitted. */
+  readonly work?: CompactionWork | undefined
+}
+
+/** The work of a task. */
+export interface CompactionWork {
+  /** Bytes that it reads. */
+  readonly bytes: number
+  /** Milliseconds from its submission to its last start, or so far. */
+  readonly waitMs: number
+  /** Milliseconds that it ran, or has been running. Undefined if it never started. */
+  readonly durationMs: number | undefined
 }
 
 /** A task to submit, and its number of slots. */

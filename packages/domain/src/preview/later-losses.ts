@@ -56,8 +56,9 @@ export class LossBegins {
 
 /**
  * Decides the steps of a horizon, and when losses begin, to the hour. The steps may be a month apart, so this also decides
- * what happens if the coordinator runs between two of them. `foreseen` is what `foresee` returns for the horizon. Yields
- * regularly.
+ * what happens if the coordinator runs between two of them. Bisection does not find losses that end before the next step, and may
+ * find the second begin of a loss that begins twice between two steps. `foreseen` is what `foresee` returns for the horizon.
+ * Yields regularly.
  */
 export function* decideSteps(
   unplaced: UnplacedOutcome,

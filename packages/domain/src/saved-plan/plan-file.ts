@@ -36,7 +36,10 @@ export const losesSegments = ({ unqueryable, unused }: Loss): boolean => unquery
 
 /** What a plan changes, in which cluster, and what it was computed from. */
 export interface PlanContents<Kind extends string = string> {
+  /** The URL of its router. */
   readonly cluster: string
+  /** The ID of the cluster; undefined if it has none, as in Druid, or if the user may not read it. */
+  readonly clusterId?: string | undefined
   /** ISO 8601. */
   readonly createdAt: string
   readonly changes: readonly PlannedChange<Kind>[]

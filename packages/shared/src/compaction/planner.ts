@@ -259,7 +259,7 @@ function readPast(task: CompactTaskRecord): PastCompaction[] {
       segmentsFingerprint: String(origin.segmentsFingerprint ?? ''),
       work:
         typeof origin.bytes === 'number'
-          ? { bytes: origin.bytes, durationMs: task.durationMs ?? 0 }
+          ? { bytes: origin.bytes, waitMs: task.waitMs, durationMs: task.durationMs ?? undefined }
           : undefined,
     },
   ]

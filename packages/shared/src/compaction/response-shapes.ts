@@ -129,7 +129,9 @@ export const compactionScheduleShape = z
       .describe(
         '`measured`: times are based on the speed of earlier tasks. `assumed`: there are no earlier tasks, so times are based on an assumed speed',
       ),
-    msPerTask: z.int(),
+    msPerTask: z
+      .int()
+      .describe('Time that each task takes regardless of its size, including the wait for a worker'),
     bytesPerSecond: z.int().nullable(),
     variants: z.array(
       z.object({

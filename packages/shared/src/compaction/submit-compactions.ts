@@ -53,6 +53,8 @@ export const scheduleOf = (
 export interface ForecastTimes {
   readonly now: number
   readonly periodMs: number
+  /** Half a period by default. */
+  readonly untilNextRunMs?: number | undefined
   readonly rate: CompactionRate
 }
 
@@ -65,10 +67,10 @@ export function compactionRateOf({ past }: Pick<LivePlan, 'past'>): {
   return { rate: measured ?? assumedCompactionRate, isMeasured: measured !== undefined }
 }
 
-/** Returns what all future runs would decide with a plan. The next run is assumed to be one period away. */
+/** Returns what all future runs would decide with a plan. */
 export const forecastOf = (
   { plan, configs, past }: LivePlan,
-  { now, periodMs, rate }: ForecastTimes,
+  { now, periodMs, untilNextRunMs = periodMs / 2, rate }: ForecastTimes,
 ): Promise<CompactionForecast> =>
   finishInSlices(
     forecastCompaction({
@@ -78,7 +80,7 @@ export const forecastOf = (
       now,
       rate,
       periodMs,
-      untilNextRunMs: periodMs,
+      untilNextRunMs,
     }),
   )
 

@@ -37,6 +37,30 @@ it('reads tasks with strings that Postgres cannot read in JSON', async () => {
   )
 })
 
+it('reads how long tasks waited for a worker, and how long they ran', async () => {
+  const minutesAgo = (minutes: number | null) => sql`clock_timestamp() - ${minutes}::int * interval '1 minute'`
+  const cases = [
+    { id: 'waits', state: 'PENDING', started: null, finished: null, times: [60, null] },
+    { id: 'runs', state: 'RUNNING', started: 40, finished: null, times: [20, 40] },
+    { id: 'done', state: 'SUCCESS', started: 40, finished: 10, times: [20, 30] },
+    { id: 'canceled', state: 'FAILED', started: null, finished: 10, times: [50, 0] },
+  ] as const
+  for (const { id, state, started, finished } of cases) {
+    await save(id, {})
+    const durationMs = finished === null ? null : ((started ?? finished) - finished) * 60_000
+    await database.query(sql`
+      UPDATE tasks SET created_at = ${minutesAgo(60)}, state = ${state}, started_at = ${minutesAgo(started)},
+        finished_at = ${minutesAgo(finished)}, duration_ms = ${durationMs}
+      WHERE id = ${id}`)
+  }
+  const inMinutes = (ms: number | null): number | null => (ms === null ? null : Math.round(ms / 60_000))
+  const found = new Map((await loadCompactTasks(database, 0)).map((task) => [task.id, task]))
+  for (const { id, times } of cases) {
+    const { waitMs, durationMs } = found.get(id)!
+    assert.deepEqual([inMinutes(waitMs), inMinutes(durationMs)], times, id)
+  }
+})
+
 it('reads tasks that an earlier version stored', async (context) => {
   const { database } = await createTestStores(context, { isEmpty: true })
   await migrateSchema(database, knownMigrations().indexOf('0013_compact-tasks'))

@@ -6,6 +6,8 @@ export interface CompactTaskRecord {
   readonly dataSource: string
   readonly state: 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED'
   readonly finishedAt: number | null
+  /** Milliseconds from its submission to its last start, so far if it has not started. */
+  readonly waitMs: number
   /** Milliseconds that it ran, so far if it has not ended. Null if it never started. */
   readonly durationMs: number | null
   /** As written in the task. */
@@ -41,6 +43,7 @@ export function compactTaskColumns(type: string, payload: unknown): CompactTaskC
 export async function loadCompactTasks(queries: Queries, since: number): Promise<CompactTaskRecord[]> {
   const columns = sql`split_part(id, chr(1), 1) AS id, datasource AS "dataSource", state, finished_at AS "finishedAt",
     coalesce(duration_ms, (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint) AS "durationMs",
+    (extract(epoch FROM coalesce(started_at, finished_at, clock_timestamp()) - created_at) * 1000)::bigint AS "waitMs",
     compaction_interval AS interval, compaction_origin AS origin`
   return await queries.query<CompactTaskRecord>(sql`
     SELECT ${columns} FROM tasks WHERE type = 'compact' AND state IN ('PENDING', 'RUNNING')

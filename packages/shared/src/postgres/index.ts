@@ -9,6 +9,7 @@ export {
   saveAudit,
 } from './audit.ts'
 export * from './cluster-clock.ts'
+export * from './cluster-id.ts'
 export * from './compaction.ts'
 export * from './compaction-tasks.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'

@@ -21,7 +21,14 @@ const segments = createSegmentInventory(database, servers.table)
 const dayMs = 86_400_000
 const today = Date.UTC(2026, 5, 15)
 let term: number | undefined = 1
-let state = { known: true, settled: true, reasons: [] as string[], shortages: [], scheduled: [] }
+let state = {
+  known: true,
+  settled: true,
+  paused: false,
+  reasons: [] as string[],
+  shortages: [],
+  scheduled: [],
+}
 
 /** Lets a header limit what the caller may read: names of datasources, and `STATE`. */
 const asReader = (route: Route): Route => ({

@@ -1,4 +1,5 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { loadClusterId } from '@svc/shared/postgres'
 import { z } from 'zod'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
@@ -12,6 +13,7 @@ const clusterStateShape = z
       .describe(
         'Whether the leader has a report from every server, all load queues are empty, and the last complete duty run changed nothing',
       ),
+    paused: z.boolean().describe('Whether coordination is paused, so that nothing is requested from servers'),
     reasons: z.array(z.string()).describe('Reasons why `known` or `settled` is false'),
     shortages: z
       .array(z.string())
@@ -42,3 +44,14 @@ export function clusterStateRoute(
     }),
   )
 }
+
+/** Returns the endpoint for the ID of the cluster. */
+export const clusterIdRoute = ({ context: { database } }: Pick<ClusterView, 'context'>): Route =>
+  route({
+    method: 'GET',
+    path: '/svc/coordinator/v1/clusterId',
+    access: state('READ'),
+    summary: 'Get the ID of the cluster, which is created with the metadata store and never changes',
+    answers: [jsonAnswer(z.object({ id: z.string() }))],
+    handle: async () => ({ id: await loadClusterId(database) }),
+  })

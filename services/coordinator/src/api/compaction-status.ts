@@ -10,8 +10,8 @@ import {
   forecastOf,
   scheduleOf,
 } from '@svc/shared/compaction'
+import type { DutyGroup } from '@svc/shared/duties'
 import { config, datasource, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import type { Clock } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -24,9 +24,9 @@ const progressQuery = { dataSource: readDatasourceName }
 
 /** Returns the endpoints for the status of the compaction duty. The status is empty if supervisors run compaction. */
 export function compactionStatusRoutes(
-  { clock, settings }: Pick<ServiceContext, 'clock' | 'settings'>,
+  context: Pick<ServiceContext, 'clock' | 'settings'>,
   planner: CompactionPlanner,
-  runNow: () => void,
+  duty: Pick<DutyGroup, 'wake' | 'untilNextRunMs'>,
 ): Route[] {
   const livePlan = async () => ((await planner.driver()) === 'duty' ? await planner.plan('duty') : undefined)
   const notEnabled = (dataSource: string) =>
@@ -70,7 +70,7 @@ export function compactionStatusRoutes(
         return { remainingSegmentSize: counts.awaiting.bytes }
       },
     }),
-    explainRoute(planner, clock, settings.get('svc.compaction.period')),
+    explainRoute(planner, context, duty),
     compactionPreviewRoute(`${path}/simulate`, state('WRITE'), planner),
     route({
       method: 'POST',
@@ -78,7 +78,7 @@ export function compactionStatusRoutes(
       access: config('WRITE'),
       summary: 'Run the compaction duty as soon as possible',
       answers: [emptyAnswer],
-      handle: () => runNow(),
+      handle: () => duty.wake(),
     }),
   ]
 }
@@ -113,7 +113,11 @@ const explanationShape = z
   .meta({ title: 'CompactionExplanation' })
 
 /** The endpoint that explains intervals, whatever runs compaction. */
-const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number): Route =>
+const explainRoute = (
+  planner: CompactionPlanner,
+  { clock, settings }: Pick<ServiceContext, 'clock' | 'settings'>,
+  duty: Pick<DutyGroup, 'untilNextRunMs'>,
+): Route =>
   route({
     method: 'GET',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval/explainCompaction',
@@ -133,7 +137,12 @@ const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number
       const state = {
         plan: live.plan,
         schedule: scheduleOf(live, now),
-        forecast: await forecastOf(live, { now, periodMs, rate }),
+        forecast: await forecastOf(live, {
+          now,
+          periodMs: settings.get('svc.compaction.period'),
+          untilNextRunMs: driver === 'duty' ? duty.untilNextRunMs() : undefined,
+          rate,
+        }),
       }
       const found = findings === undefined ? [] : explainCompaction({ ...state, findings }, wanted, reader)
       return {

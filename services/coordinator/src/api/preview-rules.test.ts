@@ -32,7 +32,14 @@ before(async () => {
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
   const clusterState = {
     unknownReasons: () => unknown,
-    current: async () => ({ known: true, settled: true, reasons: [], shortages: [], scheduled: [] }),
+    current: async () => ({
+      known: true,
+      settled: true,
+      paused: false,
+      reasons: [],
+      shortages: [],
+      scheduled: [],
+    }),
   }
   const previews = createPreviews(view, clusterState)
   const lists = createRuleLists(view.context, rules, previews.warningsOf)

@@ -111,6 +111,7 @@ describe('a cluster is known', () => {
     assert.deepEqual(await tracker.current(), {
       known: false,
       settled: false,
+      paused: false,
       reasons: ['The leader is waiting for reports from 2 servers: [a], [broker-1]'],
       shortages: [],
       scheduled: [],
@@ -157,6 +158,7 @@ describe('a cluster is settled', () => {
     assert.deepEqual(await tracker.current(), {
       known: true,
       settled: true,
+      paused: false,
       reasons: [],
       shortages: [],
       scheduled: [],
@@ -173,6 +175,7 @@ describe('a cluster is settled', () => {
     assert.deepEqual(await tracker.current(), {
       known: true,
       settled: true,
+      paused: false,
       reasons: [],
       shortages,
       scheduled: [],
@@ -207,10 +210,14 @@ describe('a cluster is settled', () => {
   it('not while coordination is paused', async () => {
     await run()
     await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, today)
-    assert.deepEqual(await reasons(), [
-      'Coordination is paused: [pauseCoordination] is [true]',
-      ...changed('dynamic configuration'),
-    ])
+    const { paused, reasons: why } = await tracker.current()
+    assert.deepEqual(
+      [paused, why],
+      [
+        true,
+        ['Coordination is paused: [pauseCoordination] is [true]', ...changed('dynamic configuration')],
+      ],
+    )
   })
 
   const changes: [name: string, change: () => unknown][] = [

@@ -26,6 +26,8 @@ export interface ClusterState {
   readonly known: boolean
   /** Whether the cluster is known, load queues are empty, and a complete duty run changed nothing. */
   readonly settled: boolean
+  /** Whether coordination is paused, so that nothing is requested from servers. */
+  readonly paused: boolean
   /** Why the cluster is not known or not settled. */
   readonly reasons: readonly string[]
   /** Replicas that rules require and the servers cannot have. A settled cluster may have permanent shortages. */
@@ -102,14 +104,15 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
           ({ name, count }) => `Server [${name}] failed to load ${countOf(count, 'segment')} and will retry`,
         )
       const shortages = [...shortageSentences(lastRun?.shortages ?? []), ...failedLoads]
+      const paused = config.pauseCoordination
       const unknown = unknownReasons(cluster)
       if (unknown.length > 0)
-        return { known: false, settled: false, reasons: unknown, shortages, scheduled: [] }
+        return { known: false, settled: false, paused, reasons: unknown, shortages, scheduled: [] }
       const reasons = unsettledReasons(cluster, { config, rules: currentRules }, lastRun)
       const waiting = lastRun?.waitingOvershadowed
       const scheduled =
         waiting === undefined ? [] : [`${overshadowedText(waiting)} at ${formatInstant(waiting.untilMs)}`]
-      return { known: true, settled: reasons.length === 0, reasons, shortages, scheduled }
+      return { known: true, settled: reasons.length === 0, paused, reasons, shortages, scheduled }
     },
   }
 }

@@ -39,6 +39,7 @@ const explanations = createExplanations({
     current: async () => ({
       known: true,
       settled: false,
+      paused: false,
       reasons: [],
       scheduled: [],
       shortages: ['Server [h2] failed'],

@@ -172,7 +172,7 @@ const laterLossShape = z.object({
   from: z
     .string()
     .describe(
-      'First time at which more segments or replicas are affected than at `now`, accurate to the hour',
+      'First time at which more segments or replicas are affected than at `now`, accurate to the hour. A loss that ends before the next step is not found, and if a loss begins twice between two steps, this may be the second time',
     ),
   segments: z.int().describe('Largest number of affected segments at one time'),
   copies: z.int().optional().describe('Number of their missing replicas'),

@@ -80,7 +80,7 @@ export function compactionScheduleRoute(
       }
       return {
         speed: isMeasured ? 'measured' : 'assumed',
-        msPerTask: Math.round(rate.msPerSegment),
+        msPerTask: Math.round(rate.msUntilStart + rate.msPerTask),
         bytesPerSecond: rate.msPerByte === 0 ? null : Math.round(1000 / rate.msPerByte),
         variants,
       }

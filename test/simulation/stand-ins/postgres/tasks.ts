@@ -291,11 +291,12 @@ export const loadCompactTasks: typeof real.loadCompactTasks = (queries, since) =
   statement(queries, (view) =>
     tasksOf(view)
       .filter((task) => task.type === 'compact' && (isUnfinished(task) || task.createdAt > since))
-      .map(({ id, dataSource, state, finishedAt, durationMs, startedAt, compaction }) => ({
+      .map(({ id, dataSource, state, createdAt, finishedAt, durationMs, startedAt, compaction }) => ({
         id: real.shownTaskId(id),
         dataSource,
         state,
         finishedAt,
+        waitMs: Math.round((startedAt ?? finishedAt ?? view.now) - createdAt),
         durationMs: durationMs ?? (startedAt === null ? null : Math.round(view.now - startedAt)),
         ...compaction,
       })),
