@@ -141,7 +141,7 @@ async function measureTiers(page: Page): Promise<TiersFigures> {
   await page.getByRole('button', { name: 'Discard' }).click()
   const start = await nowIn(page)
   const link = `[...document.querySelectorAll('nav a')].find((one) => one.textContent === 'Tiers')`
-  const firstUsefulPaint = (await page.evaluate(`measured.click(${link}, '.server-map svg rect')`)) as number
+  const firstUsefulPaint = (await page.evaluate(`measured.click(${link}, '.server-map svg path')`)) as number
   const first = page.getByRole('button', { name: /^fails: / }).first()
   // What-if needs a preview of the cluster as it is.
   await first.waitFor()
