@@ -9,7 +9,16 @@ import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { BytesCell, Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
+import {
+  BytesCell,
+  Empty,
+  formatTime,
+  Name,
+  TierMark,
+  TierName,
+  tierColors,
+  visible,
+} from '../ui/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
 import { openFirst, SearchField, walkResults } from './search-field.tsx'
 
@@ -21,6 +30,7 @@ export function DatasourceList() {
   const future = useFuture()
   const [search, setSearch] = useState('')
   const page = useRef<HTMLDivElement>(null)
+  const colors = useColors(data)
   const shown = useMemo(() => {
     const wanted = search.trim().toLowerCase()
     return data?.datasources.filter(({ name }) => name.toLowerCase().includes(wanted)) ?? []
@@ -49,12 +59,19 @@ export function DatasourceList() {
         {field}
       </div>
       {future.answer && <FutureDatasources answer={future.answer} />}
-      <p className="dim" role="status" hidden={future.isFuture}>
-        {shown.length === data.datasources.length
-          ? `${formatCount(shown.length)} in total`
-          : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
-      </p>
-      {!future.isFuture && shown.length > 0 && <Rows datasources={shown} inventory={data} />}
+      {!future.isFuture && (
+        <div className="row between">
+          <p className="dim" role="status">
+            {shown.length === data.datasources.length
+              ? `${formatCount(shown.length)} in total`
+              : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
+          </p>
+          <Legend colors={colors} />
+        </div>
+      )}
+      {!future.isFuture && shown.length > 0 && (
+        <Rows datasources={shown} colors={colors} isLocal={data.isLocal} />
+      )}
       <Elsewhere text={search} dataSources={future.isFuture ? shown.map(({ name }) => name) : []} />
     </div>
   )
@@ -86,23 +103,38 @@ function NoDatasources({ children }: { readonly children: ReactNode }) {
   )
 }
 
-function Rows({
-  datasources,
-  inventory,
-}: {
-  readonly datasources: readonly ServedFigures[]
-  readonly inventory: InventoryFigures
-}) {
-  const box = useRef<HTMLDivElement>(null)
-  const { tiers, isLocal } = inventory
-  const colors = useMemo(
+/** The colors of all tiers that have servers or replicas. */
+const useColors = (inventory: InventoryFigures | undefined): ReadonlyMap<string, number> =>
+  useMemo(
     () =>
       tierColors([
-        ...tiers.map(({ name }) => name),
-        ...inventory.datasources.flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
+        ...(inventory?.tiers ?? []).map(({ name }) => name),
+        ...(inventory?.datasources ?? []).flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
       ]),
-    [tiers, inventory.datasources],
+    [inventory],
   )
+
+const Legend = ({ colors }: { readonly colors: ReadonlyMap<string, number> }) => (
+  <ul className="legend" aria-label="Tiers">
+    {[...colors.keys()].map((tier) => (
+      <li key={tier}>
+        <TierName tier={tier} colors={colors} />
+      </li>
+    ))}
+  </ul>
+)
+
+function Rows({
+  datasources,
+  colors,
+  isLocal,
+}: {
+  readonly datasources: readonly ServedFigures[]
+  readonly colors: ReadonlyMap<string, number>
+  /** Whether it is known which segments must be served. */
+  readonly isLocal: boolean
+}) {
+  const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: datasources.length,
     getScrollElement: () => box.current,

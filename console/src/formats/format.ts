@@ -1,3 +1,4 @@
+import { formatCount } from '@svc/domain/text'
 import { dayMs, formatInstant, periodOf } from '@svc/domain/time'
 
 /** Returns the day of an instant, or the minute unless it is midnight, in UTC: `2026-01-31` or `2026-01-31 06:00`. */
@@ -31,7 +32,7 @@ export function formatSpan(ms: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`
   if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
-  return `${Math.round(seconds / 86_400)} days`
+  return `${formatCount(Math.round(seconds / 86_400))} days`
 }
 
 /** Returns an ISO 8601 duration such as `PT600S` in one unit: `10 min`. Durations with months or years stay as they are. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { boxPath } from '../box-path.ts'
 import { type MapCell, mapPaths } from './map-paths.ts'
 
 const layout = { cell: 10, gap: 2, perRow: 2 }
@@ -12,13 +13,15 @@ test('draws the cells of each state and what is filled in each color as one path
     { fill: 0.3, color: 1, state: 'idle' },
     { fill: 0.2, color: undefined, state: 'idle' },
   ]
+  const boxes = (...all: [x: number, y: number, height: number][]): string =>
+    all.map(([x, y, height]) => boxPath(x, y, 10, height)).join('')
   assert.deepEqual(mapPaths(cells, layout), [
-    { className: 'ground idle', d: 'M0 0h10v10h-10zM12 12h10v10h-10zM0 24h10v10h-10z' },
-    { className: 'ground busy', d: 'M12 0h10v10h-10z' },
-    { className: 'ground failing', d: 'M0 12h10v10h-10z' },
-    { className: 'tier-1', d: 'M0 5h10v5h-10zM12 19h10v3h-10z' },
-    { className: 'tier-2', d: 'M12 0h10v10h-10z' },
-    { className: 'tier-none', d: 'M0 32h10v2h-10z' },
+    { className: 'ground idle', d: boxes([0, 0, 10], [12, 12, 10], [0, 24, 10]) },
+    { className: 'ground busy', d: boxes([12, 0, 10]) },
+    { className: 'ground failing', d: boxes([0, 12, 10]) },
+    { className: 'tier-1', d: boxes([0, 5, 5], [12, 19, 3]) },
+    { className: 'tier-2', d: boxes([12, 0, 10]) },
+    { className: 'tier-none', d: boxes([0, 32, 2]) },
   ])
 })
 

@@ -1,3 +1,5 @@
+import { boxPath } from '../box-path.ts'
+
 /** What a cell of the map shows about a server. */
 export interface MapCell {
   /** How full it is: 1 if its space is used up. */
@@ -34,12 +36,12 @@ export function mapPaths(cells: readonly MapCell[], { cell, gap, perRow }: MapLa
   ]
   for (const [index, { state }] of cells.entries()) {
     const [x, y] = place(index)
-    add(`ground ${state}`, `M${x} ${y}h${cell}v${cell}h${-cell}z`)
+    add(`ground ${state}`, boxPath(x, y, cell, cell))
   }
   for (const [index, { fill, color }] of cells.entries()) {
     const [x, y] = place(index)
     const height = Math.round(cell * Math.min(1, fill))
-    if (height > 0) add(`tier-${color ?? 'none'}`, `M${x} ${y + cell - height}h${cell}v${height}h${-cell}z`)
+    if (height > 0) add(`tier-${color ?? 'none'}`, boxPath(x, y + cell - height, cell, height))
   }
   return [...paths].map(([className, parts]) => ({ className, d: parts.join('') }))
 }
