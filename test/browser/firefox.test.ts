@@ -14,13 +14,13 @@ import { writeSampleInventory } from './sample-inventory.ts'
 
 // What each screen shows once it has its data.
 const screens = [
-  ['Overview', /The cluster is settled|Certificates expire in/],
+  ['Overview', /The cluster is settled/],
   ['Datasources', /5 in total/],
   ['Tiers', /hot-1\.example:8083/],
   ['Compaction', /wikipedia by day/],
   ['Runs', /HistoricalManagementDuties/],
   ['Access', /Explain a request/],
-  ['Faults', /virtual servers/],
+  ['Faults', /What happened while this page was open/],
   ['SQL', /clickstream/],
 ] as const
 
