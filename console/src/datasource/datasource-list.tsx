@@ -1,6 +1,5 @@
 import type { ServedFigures } from '@svc/domain/preview'
 import { formatBytes, formatCount } from '@svc/domain/text'
-import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
@@ -17,6 +16,7 @@ import {
   TierMark,
   TierName,
   tierColors,
+  useLongTable,
   visible,
 } from '../ui/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
@@ -134,17 +134,8 @@ function Rows({
   /** Whether it is known which segments must be served. */
   readonly isLocal: boolean
 }) {
-  const box = useRef<HTMLDivElement>(null)
-  const rows = useVirtualizer({
-    count: datasources.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => rowHeight,
-    overscan: 10,
-  })
+  const { box, indexes, before, after } = useLongTable(datasources.length, rowHeight)
   const max = Math.max(1, ...datasources.map(({ bytes }) => bytes))
-  const shown = rows.getVirtualItems()
-  const before = shown[0]?.start ?? 0
-  const after = rows.getTotalSize() - (shown.at(-1)?.end ?? 0)
   return (
     <div ref={box} className="scroll framed" tabIndex={0} role="group" aria-label="List of datasources">
       <table className="list" aria-rowcount={datasources.length + 1}>
@@ -160,7 +151,7 @@ function Rows({
         </thead>
         <tbody>
           {before > 0 && <tr style={{ height: before }} />}
-          {shown.map(({ index }) => (
+          {indexes.map((index) => (
             <tr key={datasources[index]!.name} aria-rowindex={index + 2} style={{ height: rowHeight }}>
               <Cells one={datasources[index]!} colors={colors} max={max} isLocal={isLocal} />
             </tr>

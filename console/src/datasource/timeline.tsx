@@ -112,7 +112,7 @@ export function Timeline(input: TimelineInput) {
 function useBucketPositions({ buckets }: PreviewView, scale: Scale): (bucket: number) => number {
   const start = Date.parse(buckets?.start ?? '')
   const widthMs = buckets?.widthMs ?? 1
-  return useCallback((bucket) => scale(start + bucket * widthMs), [scale, start, widthMs])
+  return useCallback((bucket: number) => scale(start + bucket * widthMs), [scale, start, widthMs])
 }
 
 /** Where lanes start, in pixels. */
