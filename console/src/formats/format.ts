@@ -43,8 +43,12 @@ export function formatDuration(text: string): string {
   return formatSpan((weeks * 7 + days) * dayMs + ((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
 }
 
+const numbered = new Intl.Collator('en', { numeric: true })
+
 /** Compares names as people order them: `hot-2` comes before `hot-10`. */
-export const byNumberedName = new Intl.Collator('en', { numeric: true }).compare
+export const byNumberedName = (a: string, b: string): number =>
+  // Many servers have the same tier, and comparing its name each time would take as long as comparing their names.
+  a === b ? 0 : numbered.compare(a, b)
 
 /** Returns a share in percent with at most one digit after the point. */
 export const formatShare = (part: number, total: number): string =>
