@@ -48,8 +48,7 @@ export const useCompactionStatus = () =>
       const counted = await fetchStatuses(statusPath)
       const intervalCount = sumOf(
         counted,
-        (one) =>
-          one.intervalCountAwaitingCompaction + one.intervalCountCompacted + one.intervalCountSkipped,
+        (one) => one.intervalCountAwaitingCompaction + one.intervalCountCompacted + one.intervalCountSkipped,
       )
       const hasIntervals = intervalCount <= maxIntervals
       const statuses = hasIntervals ? await fetchStatuses(`${statusPath}?full`) : counted

@@ -169,23 +169,23 @@ function Summary({
   const awaiting = sumOf(statuses, (one) => one.intervalCountAwaitingCompaction)
   return (
     <>
-    <p className="sentence">
-      Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
-      {awaiting === 0
-        ? 'Nothing awaits compaction.'
-        : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
-      {cluster &&
-        ` Compaction uses at most ${Math.round(cluster.compactionTaskSlotRatio * 100)}% of all task slots${
-          cluster.maxCompactionTaskSlots === noSlotLimit
-            ? ''
-            : `, and never more than ${formatCount(cluster.maxCompactionTaskSlots)}`
-        }.`}
-    </p>
-    {!hasIntervals && (
-      <p className="hint">
-        There are {formatCount(intervalCount)} intervals, so only those of the chosen datasource are shown.
+      <p className="sentence">
+        Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
+        {awaiting === 0
+          ? 'Nothing awaits compaction.'
+          : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
+        {cluster &&
+          ` Compaction uses at most ${Math.round(cluster.compactionTaskSlotRatio * 100)}% of all task slots${
+            cluster.maxCompactionTaskSlots === noSlotLimit
+              ? ''
+              : `, and never more than ${formatCount(cluster.maxCompactionTaskSlots)}`
+          }.`}
       </p>
-    )}
+      {!hasIntervals && (
+        <p className="hint">
+          There are {formatCount(intervalCount)} intervals, so only those of the chosen datasource are shown.
+        </p>
+      )}
     </>
   )
 }

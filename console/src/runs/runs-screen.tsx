@@ -122,7 +122,11 @@ function TaskTable({
           {before > 0 && <tr style={{ height: before }} />}
           {indexes.map((index) => (
             <tr key={tasks[index]!.id} aria-rowindex={index + 2} style={{ height: rowHeight }}>
-              <TaskCells task={tasks[index]!} isSelected={selected === tasks[index]!.id} onSelect={onSelect} />
+              <TaskCells
+                task={tasks[index]!}
+                isSelected={selected === tasks[index]!.id}
+                onSelect={onSelect}
+              />
             </tr>
           ))}
           {after > 0 && <tr style={{ height: after }} />}
