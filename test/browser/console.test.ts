@@ -477,6 +477,7 @@ describe('the console', { skip }, () => {
     await page.getByText('Allowed.', { exact: true }).waitFor()
     await page.getByText(/READ on DATASOURCE koalas from read koalas: grants it/).waitFor()
     assert.deepEqual(await dark.findings(), [])
+    await page.getByRole('heading', { name: 'Access' }).scrollIntoViewIfNeeded()
     await draw(page, 'access')
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
@@ -731,6 +732,11 @@ describe('the console', { skip }, () => {
     await page.keyboard.press('Control+Enter')
     await page.getByRole('cell', { name: '2', exact: true }).waitFor()
     await page.getByText(/^1 row in [\d,]+ ms/).waitFor()
+    // A cluster with an imported inventory has no rows, but it knows its segments.
+    const sizes = 'SELECT datasource, COUNT(*) AS segments, SUM("size") AS bytes FROM sys.segments'
+    await page.getByLabel('Query').fill(`${sizes}\nGROUP BY datasource\nORDER BY bytes DESC`)
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('cell', { name: 'wikipedia', exact: true }).waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'sql')
     const downloading = page.waitForEvent('download')

@@ -1,5 +1,5 @@
-// The main flow of the console in Firefox ESR, over WebDriver BiDi: over TLS and with a login, and without a cluster. Everything
-// else is tested in Chromium.
+// The main flow of the console and each of its screens in Firefox ESR, over WebDriver BiDi: over TLS and with a login, and
+// without a cluster. Everything else is tested in Chromium.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -11,6 +11,18 @@ import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { openFirefox } from './open-firefox.ts'
 import { startSampleCluster } from './sample-cluster.ts'
 import { writeSampleInventory } from './sample-inventory.ts'
+
+// What each screen shows once it has its data.
+const screens = [
+  ['Overview', /The cluster is settled/],
+  ['Datasources', /5 in total/],
+  ['Tiers', /hot-1\.example:8083/],
+  ['Compaction', /wikipedia by day/],
+  ['Runs', /HistoricalManagementDuties/],
+  ['Access', /Explain a request/],
+  ['Faults', /What happened while this page was open/],
+  ['SQL', /clickstream/],
+] as const
 
 const skip = firefoxFile === undefined && 'Firefox is not on PATH (Debian: apt-get install firefox-esr)'
 
@@ -78,6 +90,10 @@ test('Firefox: logs in over TLS, edits and reviews imported rules, moves the clo
       ['P2Y', ''],
     )
     await page.waitForText(/All replicas are where the rules require them\./)
+    for (const [screen, text] of screens) {
+      await page.click({ role: 'link', name: screen })
+      await page.waitForText(text)
+    }
     assert.deepEqual(page.problems, [])
   } finally {
     await page.close()

@@ -58,6 +58,8 @@ const observe = `(() => {
 interface Figures {
   readonly datasource: DatasourceFigures
   readonly tiers: TiersFigures
+  /** The longest main-thread task while each screen is opened. */
+  readonly maxTaskByScreen: Readonly<Record<string, number>>
   readonly memoryMiB: number
 }
 
@@ -141,7 +143,7 @@ async function measureTiers(page: Page): Promise<TiersFigures> {
   await page.getByRole('button', { name: 'Discard' }).click()
   const start = await nowIn(page)
   const link = `[...document.querySelectorAll('nav a')].find((one) => one.textContent === 'Tiers')`
-  const firstUsefulPaint = (await page.evaluate(`measured.click(${link}, '.server-map svg rect')`)) as number
+  const firstUsefulPaint = (await page.evaluate(`measured.click(${link}, '.server-map svg path')`)) as number
   const first = page.getByRole('button', { name: /^fails: / }).first()
   // What-if needs a preview of the cluster as it is.
   await first.waitFor()
@@ -191,6 +193,20 @@ async function measureTiers(page: Page): Promise<TiersFigures> {
   }
 }
 
+/** Opens each screen. */
+async function measureScreens(page: Page): Promise<Figures['maxTaskByScreen']> {
+  const links = page.getByRole('navigation', { name: 'Screens' }).getByRole('link')
+  const longest: Record<string, number> = {}
+  for (const link of await links.all()) {
+    const start = await nowIn(page)
+    await link.click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForTimeout(2000)
+    longest[(await link.textContent())!] = await maxTaskSince(page, start)
+  }
+  return longest
+}
+
 async function measure(home: string, dataSource: string): Promise<Figures> {
   const { routerUrl, credentials } = accessToCluster(homeLayout(home))
   const [name, password] = credentials!.split(':') as [string, string]
@@ -203,6 +219,7 @@ async function measure(home: string, dataSource: string): Promise<Figures> {
     return {
       datasource: await measureDatasource(page, name, password),
       tiers: await measureTiers(page),
+      maxTaskByScreen: await measureScreens(page),
       memoryMiB: await memoryOfPage(browser),
     }
   } finally {

@@ -18,11 +18,14 @@ export interface FirefoxPage {
   fill(field: Element, text: string): Promise<void>
   /** Waits until the page contains a text. */
   waitForText(text: RegExp): Promise<void>
-  /** Errors and warnings in the console of the browser, and exceptions. */
+  /** Errors and warnings in the console of the browser, exceptions, and reports of the content security policy. */
   readonly problems: string[]
   close(): Promise<void>
 }
 
+// As text, because tests have no types of browsers. Firefox does not log these itself.
+const reportPolicyViolations = `() => addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+  console.error('Content security policy: ' + violatedDirective + ' blocked ' + blockedURI))`
 const timeoutMs = 30_000
 const pauseMs = 50
 
@@ -155,6 +158,7 @@ class BidiSession {
     // The authority of a test cluster is not known to this browser.
     await session.send('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } })
     await session.send('session.subscribe', { events: ['log.entryAdded'] })
+    await session.send('script.addPreloadScript', { functionDeclaration: reportPolicyViolations })
     return session
   }
 

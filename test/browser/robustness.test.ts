@@ -219,6 +219,33 @@ describe('the console, when something unusual happens', { skip }, () => {
     assert.match(opened.problems.splice(0).join(), /status of 409/)
   })
 
+  test('shows the compaction of all datasources on one axis, and only of one if there are too many intervals', async () => {
+    await cluster.router.post(compactionPath, { dataSource: 'koalas', skipOffsetFromLatest: 'P0D' })
+    await open('compaction')
+    const map = page.getByRole('group', { name: /^Compaction of all datasources/ })
+    await map.focus()
+    for (const key of ['ArrowDown', 'ArrowUp']) await page.keyboard.press(key)
+    const details = page.locator('.cell-details')
+    await details.getByText(/^koalas, \d{4}/).waitFor()
+    await map.locator('svg').click({ position: { x: 4, y: 34 } })
+    await details.getByRole('row', { name: /awaits compaction/ }).first().waitFor()
+    assert.equal(await map.locator('.current').count(), 1)
+    assert.deepEqual(await opened.findings(), [])
+    const statusPath = '/svc/indexer/v1/compaction/status/datasources'
+    await page.route(`**${statusPath}`, async (route) => {
+      const response = await route.fetch()
+      const { latestStatus } = (await response.json()) as { latestStatus: object[] }
+      const json = { latestStatus: latestStatus.map((one) => ({ ...one, intervalCountCompacted: 30_000 })) }
+      await route.fulfill({ response, json })
+    })
+    await map.waitFor({ state: 'detached' })
+    await text(/^There are 60,\d{3} intervals, so only those of the chosen datasource are shown\.$/).waitFor()
+    await page.getByRole('group', { name: /^Calendar of compaction of koalas/ }).waitFor()
+    await page.getByLabel('Datasource').selectOption('wikipedia')
+    await page.getByRole('group', { name: /^Calendar of compaction of wikipedia/ }).waitFor()
+    await cluster.router.send({ method: 'DELETE', path: `${compactionPath}/koalas` })
+  })
+
   test('stops compaction only after a review, and undoes it', async () => {
     await open('compaction')
     await button('Stop compaction…').click()

@@ -54,9 +54,9 @@ export function AccessScreen() {
           selected={subject?.kind === 'user' ? subject.name : undefined}
           onSelect={select('user')}
         />
+        <ExplainAccess directory={data} />
         <RoleList directory={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
         <MappingList directory={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
-        <ExplainAccess directory={data} />
         <SecurityAudit />
         <Certificates />
         <Calls />

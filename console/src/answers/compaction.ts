@@ -15,6 +15,8 @@ export interface CompactionStatus {
   readonly scheduleStatus: 'RUNNING' | 'NOT_ENABLED'
   readonly bytesAwaitingCompaction: number
   readonly intervalCountAwaitingCompaction: number
+  readonly intervalCountCompacted: number
+  readonly intervalCountSkipped: number
   readonly bytesCompacted: number
   readonly bytesSkipped: number
   readonly intervals?: Readonly<Record<CompactionState, readonly CompactionInterval[]>>

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { CompactionStatus } from '../answers/index.ts'
 import { fetchJson } from '../session/index.ts'
+import { sumOf } from '../sum-of.ts'
 import { useCaller } from './cluster-queries.ts'
 import { refreshMs } from './refresh-ms.ts'
 import type { AuditedChange } from './rule-queries.ts'
@@ -22,28 +23,49 @@ export type ClusterCompactionJson = Readonly<Record<string, unknown>> & {
   readonly engine: string
 }
 
-/** The compaction status of all datasources that the user may read, with every interval. */
+const statusPath = `${base}/status/datasources`
+
+const fetchStatuses = async (path: string): Promise<readonly CompactionStatus[]> =>
+  (await fetchJson<{ readonly latestStatus: readonly CompactionStatus[] }>(path)).latestStatus
+
+/** The compaction status of all datasources that the user may read. */
+export interface ListedStatuses {
+  readonly statuses: readonly CompactionStatus[]
+  /** Number of their intervals. */
+  readonly intervalCount: number
+  /** Whether the statuses contain the intervals: unless there are too many. */
+  readonly hasIntervals: boolean
+}
+
+// A page that reads a million intervals at once stops responding for seconds.
+const maxIntervals = 50_000
+
+/** The compaction status of all datasources that the user may read, with every interval unless there are too many. */
 export const useCompactionStatus = () =>
   useQuery({
     queryKey: ['compactionStatus'],
-    queryFn: async () =>
-      (
-        await fetchJson<{ readonly latestStatus: readonly CompactionStatus[] }>(
-          `${base}/status/datasources?full`,
-        )
-      ).latestStatus,
+    queryFn: async (): Promise<ListedStatuses> => {
+      const counted = await fetchStatuses(statusPath)
+      const intervalCount = sumOf(
+        counted,
+        (one) => one.intervalCountAwaitingCompaction + one.intervalCountCompacted + one.intervalCountSkipped,
+      )
+      const hasIntervals = intervalCount <= maxIntervals
+      const statuses = hasIntervals ? await fetchStatuses(`${statusPath}?full`) : counted
+      return { statuses, intervalCount, hasIntervals }
+    },
     refetchInterval: planRefreshMs,
   })
 
-/** The compaction status of a datasource by interval; null if it is not compacted. */
-export const useCompaction = (dataSource: string) =>
+/** The intervals of a datasource by compaction state; null if it is not compacted. */
+export const useCompaction = (dataSource: string, isNeeded = true) =>
   useQuery({
     queryKey: ['compaction', dataSource],
     queryFn: async () => {
-      const path = `${base}/status/datasources/${encodeURIComponent(dataSource)}?full`
-      const { latestStatus } = await fetchJson<{ readonly latestStatus: readonly CompactionStatus[] }>(path)
-      return latestStatus[0]?.intervals ?? null
+      const [status] = await fetchStatuses(`${statusPath}/${encodeURIComponent(dataSource)}?full`)
+      return status?.intervals ?? null
     },
+    enabled: isNeeded,
     retry: false,
     refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })

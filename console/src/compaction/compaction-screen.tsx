@@ -5,8 +5,10 @@ import { Link, useLocation, useRoute } from 'wouter'
 import type { CompactionStatus } from '../answers/index.ts'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import {
+  type ListedStatuses,
   useCaller,
   useClusterCompaction,
+  useCompaction,
   useCompactionPreview,
   useCompactionStatus,
   useInventory,
@@ -29,14 +31,15 @@ export function CompactionScreen() {
   const [cursor, setCursor] = useState<HeatMapCursor>()
   const [day, setDay] = useState<number>()
   const statuses = useMemo(
-    () => status.data?.toSorted((a, b) => (a.dataSource < b.dataSource ? -1 : 1)) ?? [],
+    () => status.data?.statuses.toSorted((a, b) => (a.dataSource < b.dataSource ? -1 : 1)) ?? [],
     [status.data],
   )
   const names = (inventory?.datasources ?? []).map(({ name }) => name)
   const [dataSource, select] = useSelection(status.data && (statuses[0]?.dataSource ?? names[0]))
   // The calendars change only with the day.
   const now = Math.ceil((inventory?.now ?? Date.now()) / dayMs) * dayMs
-  const calendar = useMemo(() => calendarOf(statuses, now), [statuses, now])
+  const shown = useShown(statuses, status.data?.hasIntervals, dataSource)
+  const calendar = useMemo(() => calendarOf(shown, now), [shown, now])
   if (status.error && !status.data)
     return (
       <Empty title="Compaction cannot be shown">
@@ -64,13 +67,13 @@ export function CompactionScreen() {
           <ClockBar />
         </div>
         <PresentNotice what="compaction" />
-        <Summary statuses={statuses} />
+        <Summary listed={status.data} />
         {calendar ? (
           <Calendars
             calendar={calendar}
             cursor={cursor}
             onCursor={move}
-            status={statuses.find((one) => one.dataSource === dataSource)}
+            status={shown.find((one) => one.dataSource === dataSource)}
             day={day}
             onDay={(next) => {
               setDay(next)
@@ -79,7 +82,7 @@ export function CompactionScreen() {
             now={now}
           />
         ) : (
-          <NoCalendar isConfigured={statuses.length > 0} />
+          status.data.hasIntervals && <NoCalendar isConfigured={statuses.length > 0} />
         )}
         <Policies />
         <Supervisors />
@@ -99,6 +102,21 @@ const NoCalendar = ({ isConfigured }: { readonly isConfigured: boolean }) => (
       : 'No datasource is compacted. Choose one to configure it.'}
   </p>
 )
+
+/** The statuses to show with their intervals: of all datasources, or only of the chosen one if there are too many. */
+function useShown(
+  statuses: readonly CompactionStatus[],
+  hasIntervals: boolean | undefined,
+  dataSource: string | undefined,
+): readonly CompactionStatus[] {
+  const isChosenOnly = hasIntervals === false
+  const { data: intervals } = useCompaction(dataSource ?? '', isChosenOnly && dataSource !== undefined)
+  return useMemo(() => {
+    if (!isChosenOnly) return statuses
+    const chosen = statuses.find((one) => one.dataSource === dataSource)
+    return chosen && intervals ? [{ ...chosen, intervals }] : []
+  }, [statuses, isChosenOnly, dataSource, intervals])
+}
 
 function DatasourceChoice({
   names,
@@ -142,22 +160,33 @@ function useSelection(first: string | undefined) {
 // The default, which means that there is no limit.
 const noSlotLimit = 2 ** 31 - 1
 
-function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] }) {
+function Summary({
+  listed: { statuses, intervalCount, hasIntervals },
+}: {
+  readonly listed: ListedStatuses
+}) {
   const { data: cluster } = useClusterCompaction()
   const awaiting = sumOf(statuses, (one) => one.intervalCountAwaitingCompaction)
   return (
-    <p className="sentence">
-      Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
-      {awaiting === 0
-        ? 'Nothing awaits compaction.'
-        : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
-      {cluster &&
-        ` Compaction uses at most ${Math.round(cluster.compactionTaskSlotRatio * 100)}% of all task slots${
-          cluster.maxCompactionTaskSlots === noSlotLimit
-            ? ''
-            : `, and never more than ${formatCount(cluster.maxCompactionTaskSlots)}`
-        }.`}
-    </p>
+    <>
+      <p className="sentence">
+        Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
+        {awaiting === 0
+          ? 'Nothing awaits compaction.'
+          : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
+        {cluster &&
+          ` Compaction uses at most ${Math.round(cluster.compactionTaskSlotRatio * 100)}% of all task slots${
+            cluster.maxCompactionTaskSlots === noSlotLimit
+              ? ''
+              : `, and never more than ${formatCount(cluster.maxCompactionTaskSlots)}`
+          }.`}
+      </p>
+      {!hasIntervals && (
+        <p className="hint">
+          There are {formatCount(intervalCount)} intervals, so only those of the chosen datasource are shown.
+        </p>
+      )}
+    </>
   )
 }
 

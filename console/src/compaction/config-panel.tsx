@@ -118,7 +118,7 @@ function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
       {isChangedByOther && <OtherChange dataSource={dataSource} stored={stored} draft={draft} edit={edit} />}
       <label>
         <span>
-          Comment <span className="dim">(kept in the history)</span>
+          Comment <span className="dim">(for the history)</span>
         </span>
         <input value={draft.comment} onChange={(event) => edit.change({ comment: event.target.value })} />
       </label>

@@ -1,6 +1,7 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { scaleUtc } from 'd3-scale'
-import { type KeyboardEvent, type MouseEvent, useRef } from 'react'
+import { type KeyboardEvent, type MouseEvent, memo, useRef, useState } from 'react'
+import { boxPath } from '../box-path.ts'
 import { sumOf } from '../sum-of.ts'
 import { formatTime, Name, useWidth } from '../ui/index.ts'
 import type { Calendar, CalendarCell } from './calendar.ts'
@@ -37,6 +38,7 @@ export function HeatMap({
 }) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
+  const [hovered, setHovered] = useState<HeatMapCursor>()
   const { rows } = calendar
   const cellCount = rows[0]?.cells.length ?? 0
   const onKey = (event: KeyboardEvent) => {
@@ -49,11 +51,15 @@ export function HeatMap({
       cell: Math.min(cellCount - 1, Math.max(0, from.cell + move.cell)),
     })
   }
-  const onClick = (event: MouseEvent<SVGSVGElement>) => {
+  const cellAt = (event: MouseEvent<SVGSVGElement>): HeatMapCursor | undefined => {
     const { left, top } = event.currentTarget.getBoundingClientRect()
     const row = Math.floor((event.clientY - top - axisHeight) / rowHeight)
     const cell = Math.floor(((event.clientX - left) / width) * cellCount)
-    if (row >= 0 && row < rows.length) onCursor({ row, cell })
+    return row >= 0 && row < rows.length && cell >= 0 && cell < cellCount ? { row, cell } : undefined
+  }
+  const onClick = (event: MouseEvent<SVGSVGElement>) => {
+    const at = cellAt(event)
+    if (at) onCursor(at)
   }
   return (
     <div className="heat-map">
@@ -77,9 +83,13 @@ export function HeatMap({
             width={width}
             height={axisHeight + rows.length * rowHeight}
             onClick={onClick}
+            onPointerMove={(event) => setHovered(cellAt(event))}
+            onPointerLeave={() => setHovered(undefined)}
             aria-hidden="true"
           >
-            <Cells calendar={calendar} cursor={cursor} width={width} />
+            <Cells calendar={calendar} width={width} />
+            {hovered && <Cell calendar={calendar} at={hovered} width={width} />}
+            {cursor && <Cell calendar={calendar} at={cursor} width={width} isCurrent />}
           </svg>
         )}
       </div>
@@ -88,15 +98,14 @@ export function HeatMap({
 }
 
 /** The time axis and the cells below it. */
-function Cells({
-  calendar: { rows, start, end },
-  cursor,
+const Cells = memo(function Cells({
+  calendar,
   width,
 }: {
   readonly calendar: Calendar
-  readonly cursor: HeatMapCursor | undefined
   readonly width: number
 }) {
+  const { rows, start, end } = calendar
   const scale = scaleUtc([start, end], [0, width])
   return (
     <>
@@ -108,21 +117,38 @@ function Cells({
         ))}
       </g>
       <g className="cells">
-        {rows.map(({ status, cells }, row) =>
-          cells.map((cell, at) => (
-            <Cell
-              key={`${status.dataSource} ${cell.start}`}
-              cell={cell}
-              x={scale(cell.start)}
-              width={scale(cell.end) - scale(cell.start)}
-              top={axisHeight + row * rowHeight}
-              isCurrent={cursor?.row === row && cursor.cell === at}
-            />
-          )),
-        )}
+        {rows.map(({ status, cells }, row) => (
+          <Row key={status.dataSource} cells={cells} top={topOf(row)} pitch={width / cells.length} />
+        ))}
       </g>
     </>
   )
+})
+
+const cellHeight = rowHeight - 6
+const topOf = (row: number): number => axisHeight + row * rowHeight + 3
+/** Returns the left edge and the width of a cell, in pixels. */
+const boxOf = (cell: number, pitch: number) => ({
+  x: Math.round(10 * (cell * pitch + 0.5)) / 10,
+  width: Math.round(10 * Math.max(1, pitch - 1.5)) / 10,
+})
+
+/** The cells of a datasource: a path for each state, because many rows of separate cells take too long to draw. */
+function Row({
+  cells,
+  top,
+  pitch,
+}: {
+  readonly cells: readonly CalendarCell[]
+  readonly top: number
+  readonly pitch: number
+}) {
+  const paths = new Map<CalendarCell['state'], string>()
+  for (const [index, { state }] of cells.entries()) {
+    const { x, width } = boxOf(index, pitch)
+    paths.set(state, (paths.get(state) ?? '') + boxPath(x, top, width, cellHeight))
+  }
+  return [...paths].map(([state, d]) => <path key={state} className={kinds[state]} d={d} />)
 }
 
 const moves: Readonly<Record<string, HeatMapCursor>> = {
@@ -132,30 +158,34 @@ const moves: Readonly<Record<string, HeatMapCursor>> = {
   ArrowDown: { row: 1, cell: 0 },
 }
 
+/** A cell that is selected or under the pointer, with its numbers. */
 function Cell({
-  cell,
-  x,
+  calendar,
+  at,
   width,
-  top,
-  isCurrent,
+  isCurrent = false,
 }: {
-  readonly cell: CalendarCell
-  readonly x: number
+  readonly calendar: Calendar
+  readonly at: HeatMapCursor
   readonly width: number
-  readonly top: number
-  readonly isCurrent: boolean
+  readonly isCurrent?: boolean
 }) {
+  const row = calendar.rows[at.row]
+  const cell = row?.cells[at.cell]
+  if (!row || !cell) return null
+  const box = boxOf(at.cell, width / row.cells.length)
   return (
-    <rect
-      className={isCurrent ? `${kinds[cell.state]} current` : kinds[cell.state]}
-      x={x + 0.5}
-      y={top + 3}
-      width={Math.max(1, width - 1.5)}
-      height={rowHeight - 6}
-      rx={2}
-    >
-      <title>{titleOf(cell)}</title>
-    </rect>
+    <g className="cells">
+      <rect
+        className={isCurrent ? `${kinds[cell.state]} current` : kinds[cell.state]}
+        {...box}
+        y={topOf(at.row)}
+        height={cellHeight}
+        rx={2}
+      >
+        <title>{titleOf(cell)}</title>
+      </rect>
+    </g>
   )
 }
 

@@ -1,6 +1,5 @@
 import type { ServedFigures } from '@svc/domain/preview'
 import { formatBytes, formatCount } from '@svc/domain/text'
-import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
@@ -9,7 +8,17 @@ import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { BytesCell, Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
+import {
+  BytesCell,
+  Empty,
+  formatTime,
+  Name,
+  TierMark,
+  TierName,
+  tierColors,
+  useLongTable,
+  visible,
+} from '../ui/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
 import { openFirst, SearchField, walkResults } from './search-field.tsx'
 
@@ -21,6 +30,7 @@ export function DatasourceList() {
   const future = useFuture()
   const [search, setSearch] = useState('')
   const page = useRef<HTMLDivElement>(null)
+  const colors = useColors(data)
   const shown = useMemo(() => {
     const wanted = search.trim().toLowerCase()
     return data?.datasources.filter(({ name }) => name.toLowerCase().includes(wanted)) ?? []
@@ -49,12 +59,19 @@ export function DatasourceList() {
         {field}
       </div>
       {future.answer && <FutureDatasources answer={future.answer} />}
-      <p className="dim" role="status" hidden={future.isFuture}>
-        {shown.length === data.datasources.length
-          ? `${formatCount(shown.length)} in total`
-          : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
-      </p>
-      {!future.isFuture && shown.length > 0 && <Rows datasources={shown} inventory={data} />}
+      {!future.isFuture && (
+        <div className="row between">
+          <p className="dim" role="status">
+            {shown.length === data.datasources.length
+              ? `${formatCount(shown.length)} in total`
+              : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
+          </p>
+          <Legend colors={colors} />
+        </div>
+      )}
+      {!future.isFuture && shown.length > 0 && (
+        <Rows datasources={shown} colors={colors} isLocal={data.isLocal} />
+      )}
       <Elsewhere text={search} dataSources={future.isFuture ? shown.map(({ name }) => name) : []} />
     </div>
   )
@@ -86,33 +103,39 @@ function NoDatasources({ children }: { readonly children: ReactNode }) {
   )
 }
 
-function Rows({
-  datasources,
-  inventory,
-}: {
-  readonly datasources: readonly ServedFigures[]
-  readonly inventory: InventoryFigures
-}) {
-  const box = useRef<HTMLDivElement>(null)
-  const { tiers, isLocal } = inventory
-  const colors = useMemo(
+/** The colors of all tiers that have servers or replicas. */
+const useColors = (inventory: InventoryFigures | undefined): ReadonlyMap<string, number> =>
+  useMemo(
     () =>
       tierColors([
-        ...tiers.map(({ name }) => name),
-        ...inventory.datasources.flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
+        ...(inventory?.tiers ?? []).map(({ name }) => name),
+        ...(inventory?.datasources ?? []).flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
       ]),
-    [tiers, inventory.datasources],
+    [inventory],
   )
-  const rows = useVirtualizer({
-    count: datasources.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => rowHeight,
-    overscan: 10,
-  })
+
+const Legend = ({ colors }: { readonly colors: ReadonlyMap<string, number> }) => (
+  <ul className="legend" aria-label="Tiers">
+    {[...colors.keys()].map((tier) => (
+      <li key={tier}>
+        <TierName tier={tier} colors={colors} />
+      </li>
+    ))}
+  </ul>
+)
+
+function Rows({
+  datasources,
+  colors,
+  isLocal,
+}: {
+  readonly datasources: readonly ServedFigures[]
+  readonly colors: ReadonlyMap<string, number>
+  /** Whether it is known which segments must be served. */
+  readonly isLocal: boolean
+}) {
+  const { box, indexes, before, after } = useLongTable(datasources.length, rowHeight)
   const max = Math.max(1, ...datasources.map(({ bytes }) => bytes))
-  const shown = rows.getVirtualItems()
-  const before = shown[0]?.start ?? 0
-  const after = rows.getTotalSize() - (shown.at(-1)?.end ?? 0)
   return (
     <div ref={box} className="scroll framed" tabIndex={0} role="group" aria-label="List of datasources">
       <table className="list" aria-rowcount={datasources.length + 1}>
@@ -128,7 +151,7 @@ function Rows({
         </thead>
         <tbody>
           {before > 0 && <tr style={{ height: before }} />}
-          {shown.map(({ index }) => (
+          {indexes.map((index) => (
             <tr key={datasources[index]!.name} aria-rowindex={index + 2} style={{ height: rowHeight }}>
               <Cells one={datasources[index]!} colors={colors} max={max} isLocal={isLocal} />
             </tr>

@@ -218,7 +218,7 @@ function NoteFields({ edit }: { readonly edit: RulesEdit }) {
     <div className="fields">
       <label>
         <span>
-          Comment <span className="dim">(kept in the history)</span>
+          Comment <span className="dim">(for the history)</span>
         </span>
         <input value={edit.note.comment} onChange={(event) => set({ comment: event.target.value })} />
       </label>

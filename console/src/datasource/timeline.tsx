@@ -1,5 +1,14 @@
 import { type ScaleTime, scaleUtc } from 'd3-scale'
-import { type KeyboardEvent, type PointerEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  useCallback,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { useWidth } from '../ui/index.ts'
 import { axisTicks } from './axis-ticks.ts'
@@ -50,9 +59,7 @@ export function Timeline(input: TimelineInput) {
   )
   const tops = topsOf(barHeight, moves.rows, isEdited)
   const height = tops.cells + cells.length * cellHeight
-  const start = Date.parse(view.buckets?.start ?? '')
-  const widthMs = view.buckets?.widthMs ?? 1
-  const xOf = (bucket: number): number => scale(start + bucket * widthMs)
+  const xOf = useBucketPositions(view, scale)
   return (
     <div
       ref={box}
@@ -99,6 +106,13 @@ export function Timeline(input: TimelineInput) {
       </svg>
     </div>
   )
+}
+
+/** Returns where a bucket starts: the same function while only the cursor moves, so that lanes are not rendered again. */
+function useBucketPositions({ buckets }: PreviewView, scale: Scale): (bucket: number) => number {
+  const start = Date.parse(buckets?.start ?? '')
+  const widthMs = buckets?.widthMs ?? 1
+  return useCallback((bucket: number) => scale(start + bucket * widthMs), [scale, start, widthMs])
 }
 
 /** Where lanes start, in pixels. */
@@ -192,7 +206,7 @@ interface Brush {
   readonly to: number
 }
 
-/** Handles keys, pointer, and wheel. */
+/** Handles keys and the pointer. */
 function useAxisControl(input: TimelineInput, scale: Scale) {
   const { view, range, cursor, onCursor, onRange, onExplain } = input
   const [anchor, setAnchor] = useState<number>()

@@ -1,3 +1,4 @@
+import { formatCount } from '@svc/domain/text'
 import { dayMs, formatInstant, periodOf } from '@svc/domain/time'
 
 /** Returns the day of an instant, or the minute unless it is midnight, in UTC: `2026-01-31` or `2026-01-31 06:00`. */
@@ -31,7 +32,7 @@ export function formatSpan(ms: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`
   if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
-  return `${Math.round(seconds / 86_400)} days`
+  return `${formatCount(Math.round(seconds / 86_400))} days`
 }
 
 /** Returns an ISO 8601 duration such as `PT600S` in one unit: `10 min`. Durations with months or years stay as they are. */
@@ -42,8 +43,12 @@ export function formatDuration(text: string): string {
   return formatSpan((weeks * 7 + days) * dayMs + ((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
 }
 
+const numbered = new Intl.Collator('en', { numeric: true })
+
 /** Compares names as people order them: `hot-2` comes before `hot-10`. */
-export const byNumberedName = new Intl.Collator('en', { numeric: true }).compare
+export const byNumberedName = (a: string, b: string): number =>
+  // Many servers have the same tier, and comparing its name each time would take as long as comparing their names.
+  a === b ? 0 : numbered.compare(a, b)
 
 /** Returns a share in percent with at most one digit after the point. */
 export const formatShare = (part: number, total: number): string =>

@@ -4,7 +4,7 @@ import { useLocation, useParams } from 'wouter'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import { maxListedTasks, type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
 import { nameInAddress, taskAddress } from '../location.ts'
-import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
+import { formatAge, formatSpan, Name, Problem, useLongTable } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
 import { IngestPanel } from './ingest-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
@@ -92,6 +92,9 @@ function NoTasks({ isFiltered, canIngest }: { readonly isFiltered: boolean; read
   )
 }
 
+const rowHeight = 36
+
+/** Tasks, of which only the visible ones exist. */
 function TaskTable({
   tasks,
   selected,
@@ -101,9 +104,10 @@ function TaskTable({
   readonly selected: string | undefined
   onSelect(id: string): void
 }) {
+  const { box, indexes, before, after } = useLongTable(tasks.length, rowHeight)
   return (
-    <div className="scroll framed" tabIndex={0} role="group" aria-label="List of tasks">
-      <table className="list">
+    <div ref={box} className="scroll framed" tabIndex={0} role="group" aria-label="List of tasks">
+      <table className="list" aria-rowcount={tasks.length + 1}>
         <thead>
           <tr>
             <th>task</th>
@@ -115,30 +119,52 @@ function TaskTable({
           </tr>
         </thead>
         <tbody>
-          {tasks.map((task) => (
-            <tr key={task.id}>
-              <th scope="row">
-                <button
-                  type="button"
-                  className="link"
-                  aria-current={selected === task.id ? 'true' : undefined}
-                  onClick={() => onSelect(task.id)}
-                >
-                  <Name>{task.id}</Name>
-                </button>
-              </th>
-              <td>{task.type}</td>
-              <td>
-                <Name>{task.dataSource}</Name>
-              </td>
-              <td className={task.status === 'FAILED' ? 'was' : ''}>{stateOf(task)}</td>
-              <td className="right">{formatAge(task.ageMs)}</td>
-              <td className="right">{tookText(task)}</td>
+          {before > 0 && <tr style={{ height: before }} />}
+          {indexes.map((index) => (
+            <tr key={tasks[index]!.id} aria-rowindex={index + 2} style={{ height: rowHeight }}>
+              <TaskCells
+                task={tasks[index]!}
+                isSelected={selected === tasks[index]!.id}
+                onSelect={onSelect}
+              />
             </tr>
           ))}
+          {after > 0 && <tr style={{ height: after }} />}
         </tbody>
       </table>
     </div>
+  )
+}
+
+function TaskCells({
+  task,
+  isSelected,
+  onSelect,
+}: {
+  readonly task: TaskStatus
+  readonly isSelected: boolean
+  onSelect(id: string): void
+}) {
+  return (
+    <>
+      <th scope="row">
+        <button
+          type="button"
+          className="link"
+          aria-current={isSelected ? 'true' : undefined}
+          onClick={() => onSelect(task.id)}
+        >
+          <Name>{task.id}</Name>
+        </button>
+      </th>
+      <td>{task.type}</td>
+      <td>
+        <Name>{task.dataSource}</Name>
+      </td>
+      <td className={task.status === 'FAILED' ? 'was' : ''}>{stateOf(task)}</td>
+      <td className="right">{formatAge(task.ageMs)}</td>
+      <td className="right">{tookText(task)}</td>
+    </>
   )
 }
 

@@ -1,6 +1,4 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useRef } from 'react'
-import { Name } from '../ui/index.ts'
+import { Name, useLongTable } from '../ui/index.ts'
 import type { QueryResult } from './use-query-run.ts'
 
 const rowHeight = 28
@@ -8,16 +6,7 @@ const numericTypes = /^(BIGINT|INTEGER|DOUBLE|FLOAT|REAL|DECIMAL|SMALLINT|TINYIN
 
 /** The rows of a result, of which only the visible ones exist. */
 export function ResultTable({ result: { columns, types, rows } }: { readonly result: QueryResult }) {
-  const box = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-  })
-  const shown = virtual.getVirtualItems()
-  const before = shown[0]?.start ?? 0
-  const after = virtual.getTotalSize() - (shown.at(-1)?.end ?? 0)
+  const { box, indexes, before, after } = useLongTable(rows.length, rowHeight)
   const sideOf = (index: number) => (numericTypes.test(types[index] ?? '') ? 'right' : '')
   if (rows.length === 0) return <p className="dim">The query returned no rows.</p>
   return (
@@ -34,7 +23,7 @@ export function ResultTable({ result: { columns, types, rows } }: { readonly res
         </thead>
         <tbody>
           {before > 0 && <tr style={{ height: before }} />}
-          {shown.map(({ index }) => (
+          {indexes.map((index) => (
             <tr key={index} aria-rowindex={index + 2} style={{ height: rowHeight }}>
               {rows[index]!.map((value, column) => (
                 <td key={column} className={sideOf(column)}>

@@ -2,6 +2,8 @@ import { countOf, formatBytes } from '@svc/domain/text'
 import { type KeyboardEvent, type MouseEvent, memo, useMemo, useRef, useState } from 'react'
 import type { DataServer, QueueSize, ServerActivity } from '../cluster/index.ts'
 import { formatShare, Name, useWidth } from '../ui/index.ts'
+import { fillOf } from './fill-of.ts'
+import { type MapCell, mapPaths } from './map-paths.ts'
 import { queueText } from './queue-text.ts'
 
 // Cells become smaller when there are many servers, so that all of them are visible at once.
@@ -114,32 +116,19 @@ interface CellsInput extends Omit<MapInput, 'onSelect'> {
   readonly perRow: number
 }
 
+// A path for each color, because a thousand servers as separate elements take too long to create and to sort.
 const Cells = memo(function Cells({ servers, queues, activity, colors, cell, perRow }: CellsInput) {
-  const step = cell + gap
-  const frames = useMemo(() => {
-    const busy = Object.entries(queues).filter(([, queue]) => queue.segmentsToLoad + queue.segmentsToDrop > 0)
-    const failing = Object.entries(activity).filter(([, { failedLoads }]) => failedLoads > 0)
-    return new Map([
-      ...busy.map(([host]) => [host, 'busy'] as const),
-      ...failing.map(([host]) => [host, 'failing'] as const),
-    ])
-  }, [queues, activity])
-  return servers.map(({ host, tier, type, currSize, maxSize }, index) => {
-    const [x, y] = [(index % perRow) * step, Math.floor(index / perRow) * step]
-    const height = Math.round(cell * Math.min(1, maxSize <= 0 ? 0 : currSize / maxSize))
-    const color = type === 'historical' ? colors.get(tier) : undefined
-    return (
-      <g key={host} className={frames.get(host)}>
-        <rect className="ground" x={x} y={y} width={cell} height={cell} rx={2} />
-        <rect
-          className={`tier-${color ?? 'none'}`}
-          x={x}
-          y={y + cell - height}
-          width={cell}
-          height={height}
-          rx={2}
-        />
-      </g>
+  const paths = useMemo(() => {
+    const colorOf = ({ type, tier }: DataServer) => (type === 'historical' ? colors.get(tier) : undefined)
+    const stateOf = ({ host }: DataServer): MapCell['state'] => {
+      const queue = queues[host]
+      if ((activity[host]?.failedLoads ?? 0) > 0) return 'failing'
+      return queue && queue.segmentsToLoad + queue.segmentsToDrop > 0 ? 'busy' : 'idle'
+    }
+    const cells = servers.map(
+      (server): MapCell => ({ fill: fillOf(server), color: colorOf(server), state: stateOf(server) }),
     )
-  })
+    return mapPaths(cells, { cell, gap, perRow })
+  }, [servers, queues, activity, colors, cell, perRow])
+  return paths.map(({ className, d }) => <path key={className} className={className} d={d} />)
 })

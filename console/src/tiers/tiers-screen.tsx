@@ -1,6 +1,5 @@
-import { countOf, formatBytes } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { useParams } from 'wouter'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import {
@@ -14,20 +13,9 @@ import {
 } from '../cluster/index.ts'
 import { nameInAddress } from '../location.ts'
 import { TierFills } from '../overview/index.ts'
-import {
-  Bytes,
-  byNumberedName,
-  Empty,
-  formatShare,
-  Meter,
-  Name,
-  TierMark,
-  TierName,
-  tierColors,
-  useWidth,
-  visible,
-} from '../ui/index.ts'
-import { queueText } from './queue-text.ts'
+import { byNumberedName, Empty, TierName, tierColors, useWidth } from '../ui/index.ts'
+import { fillOf } from './fill-of.ts'
+import { ServerCard } from './server-card.tsx'
 import { canExplainServers, ServerDialog } from './server-dialog.tsx'
 import { ServerMap } from './server-map.tsx'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
@@ -174,8 +162,6 @@ function OrderChoice({ order, onOrder }: Pick<LoadedInput, 'order' | 'onOrder'>)
   )
 }
 
-const fillOf = ({ currSize, maxSize }: DataServer): number => (maxSize === 0 ? 0 : currSize / maxSize)
-
 /** The servers in an order. They keep their places while their numbers change, so that nothing jumps. */
 function useOrder(
   servers: readonly DataServer[],
@@ -235,7 +221,7 @@ interface GridInput {
 
 /** The servers as cards, of which only the visible ones exist. */
 function ServerGrid(input: GridInput) {
-  const { servers, queues, activity, colors } = input
+  const { servers, queues, activity, colors, onExplain } = input
   const box = useRef<HTMLDivElement>(null)
   const { server } = useParams<{ readonly server?: string }>()
   const searched = server === undefined ? undefined : nameInAddress(server)
@@ -246,7 +232,7 @@ function ServerGrid(input: GridInput) {
   const rows = useVirtualizer({
     count: Math.ceil(servers.length / cardsPerRow),
     getScrollElement: () => box.current,
-    estimateSize: () => (input.onExplain ? cardHeight : shortCardHeight) + 8,
+    estimateSize: () => (onExplain ? cardHeight : shortCardHeight) + 8,
     overscan: 4,
   })
   const isMeasured = width > 0
@@ -273,7 +259,7 @@ function ServerGrid(input: GridInput) {
       )}
       <div
         ref={box}
-        className={input.onExplain ? 'scroll servers' : 'scroll servers short'}
+        className={onExplain ? 'scroll servers' : 'scroll servers short'}
         tabIndex={0}
         role="group"
         aria-label={countOf(servers.length, 'server')}
@@ -289,7 +275,7 @@ function ServerGrid(input: GridInput) {
               }}
             >
               {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
-                <GridCard key={server.host} server={server} isFound={server.host === found} input={input} />
+                <GridCard key={server.host} server={server} isFound={server.host === found} grid={input} />
               ))}
             </div>
           ))}
@@ -299,146 +285,28 @@ function ServerGrid(input: GridInput) {
   )
 }
 
+/** The card of a server, with its part of what the grid shows. */
 function GridCard({
   server,
   isFound,
-  input: { queues, activity, colors, onExplain, fateOf, onFate },
+  grid: { queues, activity, colors, onExplain, fateOf, onFate },
 }: {
   readonly server: DataServer
   readonly isFound: boolean
-  readonly input: GridInput
+  readonly grid: GridInput
 }) {
-  const isHistorical = server.type === 'historical'
+  const { host, tier, type } = server
+  const isHistorical = type === 'historical'
   return (
     <ServerCard
       server={server}
-      queue={queues[server.host]}
-      activity={activity[server.host]}
-      onExplain={onExplain}
-      color={isHistorical ? colors.get(server.tier) : undefined}
+      queue={queues[host]}
+      activity={activity[host]}
+      color={isHistorical ? colors.get(tier) : undefined}
       isFound={isFound}
-      isAssumed={fateOf?.(server.host) !== undefined}
-    >
-      {fateOf && isHistorical && (
-        <FateButtons
-          host={server.host}
-          fate={fateOf(server.host)}
-          onToggle={(fate) => onFate(server.host, fate)}
-        />
-      )}
-    </ServerCard>
-  )
-}
-
-function ServerCard({
-  server,
-  queue,
-  activity,
-  color,
-  isFound,
-  isAssumed,
-  onExplain,
-  children,
-}: {
-  readonly server: DataServer
-  readonly queue: QueueSize | undefined
-  readonly activity: ServerActivity | undefined
-  readonly onExplain: ((server: DataServer) => void) | undefined
-  readonly color: number | undefined
-  /** Whether the user looks for this server. */
-  readonly isFound: boolean
-  /** Whether something is assumed to happen to it. */
-  readonly isAssumed: boolean
-  readonly children: ReactNode
-}) {
-  const { host, tier, type, currSize, maxSize } = server
-  return (
-    <article
-      className={`card${isFound ? ' found' : ''}${isAssumed ? ' assumed' : ''}`}
-      aria-label={visible(host)}
-    >
-      <div className="row between">
-        <span className="host" title={visible(host)}>
-          <TierMark color={color} />
-          <b>
-            <Name>{host}</Name>
-          </b>
-        </span>
-        <span className="dim">{type === 'historical' ? <Name>{tier}</Name> : type}</span>
-      </div>
-      <Meter label="Fill" value={currSize} max={maxSize} color={color} />
-      <div className="row between numbers small">
-        <span>
-          <Bytes of={currSize} /> of <Bytes of={maxSize} />, {formatShare(currSize, maxSize)}
-        </span>
-        <span className="dim">{queueText(queue)}</span>
-      </div>
-      {onExplain && (
-        <div className="row between numbers small">
-          <Activity activity={activity} />
-          <button
-            type="button"
-            className="link"
-            aria-label={`Why? ${host}`}
-            onClick={() => onExplain(server)}
-          >
-            Why?
-          </button>
-        </div>
-      )}
-      {children}
-    </article>
-  )
-}
-
-/** How fast a server loads, and how many loads it failed. The space for it is always there, so nothing jumps. */
-function Activity({ activity }: { readonly activity: ServerActivity | undefined }) {
-  const { bytesPerSecond = null, failedLoads = 0, lastError } = activity ?? {}
-  return (
-    <span>
-      <span className="dim">
-        {bytesPerSecond === null ? 'load rate not measured' : `loads ${formatBytes(bytesPerSecond)}/s`}
-      </span>
-      {failedLoads > 0 && (
-        <span className="future-text" title={lastError ?? undefined}>
-          {' '}
-          {countOf(failedLoads, 'load')} failed
-        </span>
-      )}
-    </span>
-  )
-}
-
-const fates = [
-  { fate: 'drained', label: 'is drained' },
-  { fate: 'failed', label: 'fails' },
-] as const
-
-/** Assumes that a server is drained or fails. Nothing happens to the server itself. */
-function FateButtons({
-  host,
-  fate,
-  onToggle,
-}: {
-  readonly host: string
-  readonly fate: ServerFate | undefined
-  onToggle(fate: ServerFate): void
-}) {
-  return (
-    <div className="row small">
-      <span className="dim">What if it</span>
-      {fates.map((one) => (
-        <button
-          key={one.fate}
-          type="button"
-          className="chip"
-          aria-pressed={fate === one.fate}
-          aria-label={`${one.label}: ${visible(host)}`}
-          onClick={() => onToggle(one.fate)}
-        >
-          {one.label}
-        </button>
-      ))}
-    </div>
+      fate={fateOf?.(host)}
+      onExplain={onExplain}
+      onFate={fateOf && isHistorical ? onFate : undefined}
+    />
   )
 }

@@ -1,6 +1,6 @@
 import type { PreviewServer, ServerChanges } from '@svc/domain/preview'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
 import { callWorker } from '../preview/index.ts'
 
@@ -23,6 +23,15 @@ export function useServerChanges() {
     gcTime: 10_000,
     retry: false,
   })
+  // The same function at each rendering, so that cards of other servers are not rendered again.
+  const setFate = useCallback((host: string, fate: ServerFate): void => {
+    setFates((known) => {
+      const next = new Map(known)
+      if (next.get(host) === fate) next.delete(host)
+      else next.set(host, fate)
+      return next
+    })
+  }, [])
   return {
     changes,
     isChanged: fates.size + added.length > 0,
@@ -31,12 +40,7 @@ export function useServerChanges() {
     isOutdated: isPlaceholderData,
     fateOf: (host: string): ServerFate | undefined => fates.get(host),
     /** Assumes something about a server, or no longer does. */
-    setFate: (host: string, fate: ServerFate): void => {
-      const next = new Map(fates)
-      if (next.get(host) === fate) next.delete(host)
-      else next.set(host, fate)
-      setFates(next)
-    },
+    setFate,
     add: (tier: string, count: number, maxSizeBytes: number): void => {
       const servers = Array.from(
         { length: count },

@@ -170,7 +170,9 @@ function ChangedTiers({
                 colors={colors}
               />
             </td>
-            <td className="right">{tier.loaded.copies > 0 && <Bytes of={tier.loaded.bytes} />}</td>
+            <td className={tier.loaded.copies > 0 ? 'right' : 'right dim'}>
+              {tier.loaded.copies > 0 ? <Bytes of={tier.loaded.bytes} /> : 'nothing'}
+            </td>
             <td className={tier.fullAt === undefined ? 'right dim' : 'right loss-text'}>
               {tier.fullAt === undefined ? 'not within a year' : formatTime(tier.fullAt)}
             </td>
