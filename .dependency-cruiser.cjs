@@ -12,7 +12,7 @@ const roomsOfDrivers = [
   },
   { driver: 'node-forge', rooms: '(packages/shared/src/tls|cli/src/pki)/' },
   { driver: 'p-retry', rooms: 'packages/shared/src/retry/' },
-  { driver: 'winston', rooms: 'packages/shared/src/runtime/' },
+  { driver: 'winston', rooms: 'packages/shared/src/service/' },
   // Describes responses, and the manifests of backups and exports. The readers of the domain read everything else.
   {
     driver: 'zod',

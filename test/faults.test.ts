@@ -268,15 +268,45 @@ async function withScene(
   }
 }
 
-test('SIGKILL of a historical during loading', async (context) => {
+test('SIGKILL of a historical during loading, and of what a task needs', async (context) => {
   await withScene(context, {}, async (scene) => {
-    await killAtPoints(scene, context, async (copies) => {
-      const victim = pickOne(Object.keys(copies).flatMap((tier) => scene.tiers[tier]!))
-      await killAndRestart(scene, victim, 500)
-      return victim
+    await context.test('a historical during loading', async (loading) => {
+      await killAtPoints(scene, loading, async (copies) => {
+        const victim = pickOne(Object.keys(copies).flatMap((tier) => scene.tiers[tier]!))
+        await killAndRestart(scene, victim, 500)
+        return victim
+      })
     })
+    for (const [index, instance] of ['overlord', 'redis', 'overlord', 'redis'].entries())
+      await context.test(
+        `${instance}, the ${index < 2 ? 'first' : 'second'} time: the task still runs exactly once`,
+        (round) => killDuringTask(scene, instance, `flights-${index}`, round),
+      )
   })
 })
+
+/** Kills what a task needs at a random point, and checks that the task runs exactly once. */
+async function killDuringTask(
+  scene: Scene,
+  instance: string,
+  target: string,
+  context: TestContext,
+): Promise<void> {
+  const { cluster } = scene
+  const id = await submitTask(cluster.router, flightsTask({ dataSource: target }))
+  const afterMs = random.next() * 1500
+  await delay(afterMs)
+  await killAndRestart(scene, instance, 500)
+  await untilTaskSucceeds(cluster.router, id)
+  const stored = await storedSegments(cluster.store, target)
+  assert.equal(stored.length, flights.days)
+  assert.ok(stored.every(({ used }) => used))
+  assert.equal(
+    stored.reduce((rows, { totalRows }) => rows + totalRows, 0),
+    flights.rows,
+  )
+  context.diagnostic(`after ${Math.round(afterMs)} ms`)
+}
 
 /** The coordinators that claim to be the leader. */
 async function leadersOf({ at, plan }: TestCluster): Promise<string[]> {
@@ -427,29 +457,5 @@ test('SIGKILL of Redis during loading', async (context) => {
         redis.disconnect()
       }
     })
-  })
-})
-
-test('SIGKILL of what a task needs: the task still runs exactly once', async (context) => {
-  await withScene(context, {}, async (scene) => {
-    const { cluster } = scene
-    for (const [index, instance] of ['overlord', 'redis', 'overlord', 'redis'].entries()) {
-      await context.test(`${instance}, the ${index < 2 ? 'first' : 'second'} time`, async (roundContext) => {
-        const target = `flights-${index}`
-        const id = await submitTask(cluster.router, flightsTask({ dataSource: target }))
-        const afterMs = random.next() * 1500
-        await delay(afterMs)
-        await killAndRestart(scene, instance, 500)
-        await untilTaskSucceeds(cluster.router, id)
-        const stored = await storedSegments(cluster.store, target)
-        assert.equal(stored.length, flights.days)
-        assert.ok(stored.every(({ used }) => used))
-        assert.equal(
-          stored.reduce((rows, { totalRows }) => rows + totalRows, 0),
-          flights.rows,
-        )
-        roundContext.diagnostic(`after ${Math.round(afterMs)} ms`)
-      })
-    }
   })
 })

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { readStoredDocument } from '@svc/shared/openapi'
 import { type Answer, type SentRequest, waitUntil } from '@svc/shared/testing'
 import { operationOf, operations, problemOfBody } from './support/check-answer.ts'
 import { runTask, untilTaskSucceeds } from './support/flights.ts'
@@ -96,6 +97,18 @@ test('server information matches the document', async () => {
     `${indexer}/worker/history`,
     `${indexer}/totalWorkerCapacity`,
   ])
+})
+
+test('the router serves the document, and a page with every endpoint, to authenticated users', async () => {
+  const { document } = await readStoredDocument()
+  assert.deepEqual(await router.get('/openapi.json'), document)
+  const answer = await router.send({ method: 'GET', path: '/interface' })
+  assert.equal(answer.status, 200)
+  assert.match(answer.headers['content-type'] as string, /^text\/html/)
+  for (const template of Object.keys(document.paths))
+    assert.ok(answer.text.includes(`<code>${template}</code>`))
+  const refused = await router.send({ method: 'GET', path: '/interface', credentials: 'admin:wrong' })
+  assert.equal(refused.status, 401)
 })
 
 test('tasks, segments, and queries match the document', async () => {

@@ -76,10 +76,10 @@ export async function startTestCluster({
   }
 }
 
-const cheapPasswords = new URL('cheap-passwords.ts', import.meta.url).href
+const cheapPasswords = path.join(import.meta.dirname, 'cheap-passwords.cjs')
 
 function withCheapPasswords(options: TestClusterOptions): TestClusterOptions {
-  const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --import ${cheapPasswords}`
+  const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(cheapPasswords)}`
   const environment = (instance: string) => ({
     NODE_OPTIONS: nodeOptions,
     ...options.environment?.(instance),

@@ -1,6 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { deriveKeysNatively } from '@svc/shared/key-derivation'
 import forge from 'node-forge'
 import type { StoredKey } from './stored-key.ts'
+
+deriveKeysNatively(forge)
 
 const { asn1, pki } = forge
 const { Class, Type } = asn1

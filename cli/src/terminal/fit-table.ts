@@ -28,7 +28,9 @@ export function fittedTable(
   { breaksNames = false }: FitOptions = {},
 ): string[] {
   const { header, rows } = withoutEmptyColumns(table)
-  const cells = [header, ...rows].map((row) => row.map(wordsOf))
+  // Without a limit, no line ends between two words, and finding the words of thousands of rows takes most of the time.
+  const cellOf = columns === Number.POSITIVE_INFINITY ? (text: string): Cell => [text] : wordsOf
+  const cells = [header, ...rows].map((row) => row.map(cellOf))
   let lines = rowsIn(cells, columns)
   for (const length of breaksNames ? partLengths : []) {
     if (fits(lines, columns)) break
@@ -46,7 +48,7 @@ function rowsIn(
   starts: ReadonlySet<number> = new Set([0]),
 ): RowLines[] {
   const widths = widthsOf(table, lengthOf)
-  if (totalOf(widths) <= columns) return table.map((row) => linesOf(row, widths))
+  if (totalOf(widths) <= columns) return table.map((row) => [lineOf(row.map(textOf), widths)])
   if (widths.length === 1) {
     const narrow = narrowWidths(table, widths, columns)
     return table.map((row) => linesOf(row, narrow))
@@ -121,12 +123,18 @@ function linesOf(row: readonly Cell[], widths: readonly number[]): RowLines {
   const cells = row.map((cell, column) => wrappedWords(cell, widths[column]!))
   const height = cells.reduce((max, { length }) => Math.max(max, length), 0)
   return Array.from({ length: height }, (_, line) =>
-    cells
-      .map((cell, column) => (cell[line] ?? '').padEnd(widths[column]!))
-      .join(gap)
-      .trimEnd(),
+    lineOf(
+      cells.map((cell) => cell[line] ?? ''),
+      widths,
+    ),
   )
 }
+
+const lineOf = (texts: readonly string[], widths: readonly number[]): string =>
+  texts
+    .map((text, column) => text.padEnd(widths[column]!))
+    .join(gap)
+    .trimEnd()
 
 /** The parts of a cell between which a line may end: words, sizes with their units, and the two ends of an interval. */
 const wordsOf = (cell: string): Cell =>

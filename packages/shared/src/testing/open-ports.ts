@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '../config/index.ts'
-import { type Listeners, listen } from '../http/index.ts'
-import { fixedStores, loadTlsStores } from '../tls/index.ts'
+import type { Listeners } from '../http/index.ts'
 import { testSettings } from './settings.ts'
 import { freePort, type Scope } from './temporary.ts'
 
@@ -22,6 +21,9 @@ export const withTls = (store: string): Record<string, string> => ({
 
 /** Opens the ports with the current stores of the settings. */
 export async function listenWithStores(settings: Settings, handler: RequestListener): Promise<Listeners> {
+  // Loaded on first use, like the parts of servers in other helpers.
+  const { fixedStores, loadTlsStores } = await import('../tls/index.ts')
+  const { listen } = await import('../http/index.ts')
   const loaded = await loadTlsStores(settings, Date.now())
   if (loaded.kind === 'faulty') throw new Error(loaded.problems.join('\n'))
   return await listen(settings, handler, fixedStores(loaded.stores))

@@ -1,13 +1,4 @@
-import { z } from 'zod'
-import {
-  type Report,
-  type ReportAnswer,
-  readReport,
-  reportLimitBytes,
-  reportPath,
-} from '../data-server/index.ts'
-import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
-import { acquireLease } from '../postgres/index.ts'
+import type { Report, ReportAnswer } from '../data-server/index.ts'
 import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
@@ -18,6 +9,14 @@ export async function startReportTaker(
   stores: TestStores,
   answer: (report: Report) => ReportAnswer | Promise<ReportAnswer>,
 ): Promise<void> {
+  // Loaded on first use, like the parts of servers in other helpers.
+  const [{ z }, { readReport, reportLimitBytes, reportPath }, http, { acquireLease }] = await Promise.all([
+    import('zod'),
+    import('../data-server/index.ts'),
+    import('../http/index.ts'),
+    import('../postgres/index.ts'),
+  ])
+  const { internal, jsonAnswer, jsonBody, route } = http
   const context = await createTestContext(scope, stores, 'coordinator')
   await context.serve({
     routes: [

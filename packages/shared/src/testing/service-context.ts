@@ -1,16 +1,11 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createServiceClient } from '../client/index.ts'
 import type { Role } from '../config/index.ts'
-import { type Discovery, startDiscovery } from '../discovery/index.ts'
-import { noFaults } from '../faults/index.ts'
-import { createApplication } from '../http/index.ts'
-import { createMetrics } from '../metrics/index.ts'
+import type { Discovery } from '../discovery/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createReadiness, systemClock } from '../runtime/index.ts'
-import { createEscalator, createSecurity, type SecurityDirectory } from '../security/index.ts'
+import type { SecurityDirectory } from '../security/index.ts'
 import type { ServiceContext, ServicePart } from '../service/index.ts'
-import { fixedStores } from '../tls/index.ts'
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
@@ -29,6 +24,20 @@ export interface TestContext extends ServiceContext {
   beginToStop(): void
 }
 
+/** The parts of a server, which are loaded on first use, because tests of complete clusters run their servers elsewhere. */
+async function loadServerParts() {
+  const [client, discovery, faults, http, metrics, security, tls] = await Promise.all([
+    import('../client/index.ts'),
+    import('../discovery/index.ts'),
+    import('../faults/index.ts'),
+    import('../http/index.ts'),
+    import('../metrics/index.ts'),
+    import('../security/index.ts'),
+    import('../tls/index.ts'),
+  ])
+  return { ...client, ...discovery, ...faults, ...http, ...metrics, ...security, ...tls }
+}
+
 /** Creates the context of a service; everything is stopped at the end of the scope. */
 export async function createTestContext(
   scope: Scope,
@@ -36,6 +45,7 @@ export async function createTestContext(
   role: Role,
   properties: Readonly<Record<string, string>> = {},
 ): Promise<TestContext> {
+  const parts = await loadServerParts()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
   const server = createServer((request, response) => handler(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -43,7 +53,7 @@ export async function createTestContext(
   const settings = stores.settings(role, { 'svc.plaintextPort': String(port), ...properties })
   const logger = recordingLogger()
   const database = stores.connect(4, settings.get('svc.service'))
-  const discovery = startDiscovery(database, settings, logger)
+  const discovery = parts.startDiscovery(database, settings, logger)
   const stopping = new AbortController()
   const node = {
     name: `127.0.0.1:${port}`,
@@ -54,14 +64,14 @@ export async function createTestContext(
     tlsPort: null,
     details: {},
   }
-  const tlsStores = fixedStores({ server: undefined, client: {} })
-  const escalator = createEscalator(settings)
-  const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores, {
+  const tlsStores = parts.fixedStores({ server: undefined, client: {} })
+  const escalator = parts.createEscalator(settings)
+  const client = parts.createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores, {
     escalator,
   })
   const directory = changingDirectory()
-  const metrics = createMetrics(role)
-  const security = createSecurity(settings, directory)
+  const metrics = parts.createMetrics(role)
+  const security = parts.createSecurity(settings, directory)
   scope.after(async () => {
     stopping.abort()
     await discovery.stop()
@@ -82,13 +92,13 @@ export async function createTestContext(
     stores: tlsStores,
     readiness: createReadiness(),
     metrics,
-    faults: noFaults,
+    faults: parts.noFaults,
     node: () => node,
     directory: () => directory,
     stopping: stopping.signal,
     port,
     serve: async ({ routes, fallback }) => {
-      handler = createApplication({
+      handler = parts.createApplication({
         routes,
         security,
         log: logger,

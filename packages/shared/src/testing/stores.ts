@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { raw } from 'sql-template-tag'
 import type { Role, Settings } from '../config/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
-import { openProducerConnection } from '../redis/index.ts'
 import { testSettings } from './settings.ts'
 import type { Scope } from './temporary.ts'
 
@@ -67,6 +66,8 @@ export async function createTestStores(
     connect,
     database,
     emptyQueues: async () => {
+      // Loaded on first use, like the parts of servers in other helpers.
+      const { openProducerConnection } = await import('../redis/index.ts')
       const redis = openProducerConnection(settings('coordinator'))
       await new Promise((resolve) => redis.once('ready', resolve))
       const keys = await redis.keys(`${name}:*`)

@@ -1,6 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import forge from 'node-forge'
+import { deriveKeysNatively } from '../key-derivation/index.ts'
 import type { StoreEntries } from './store-entries.ts'
+
+deriveKeysNatively(forge)
 
 /**
  * Returns the entries of a PKCS12 store. A key without a friendly name is named by its number, as with Java's keytool.
