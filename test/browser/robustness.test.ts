@@ -394,7 +394,7 @@ describe('the console, when something unusual happens', { skip }, () => {
         Authorization: 'Basic ' + btoa(${JSON.stringify(`admin:${cluster.adminPassword}`)}),
         'Content-Type': 'application/json',
       }
-      const file = performance.getEntriesByType('resource').find(({ name }) => /preview\\.worker-/.test(name)).name
+      const file = performance.getEntriesByType('resource').find(({ name }) => /web-worker-/.test(name)).name
       const worker = new Worker(file, { type: 'module' })
       let id = 0
       const call = (kind, input) => new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { type ScaleTime, scaleUtc } from 'd3-scale'
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
-import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { useWidth } from '../ui/index.ts'
+import type { PreviewView, TimeRange } from '../web-worker/index.ts'
 import { axisTicks } from './axis-ticks.ts'
 import { BarLane } from './bar-lane.tsx'
 import type { LaneCell } from './lane-cell.ts'

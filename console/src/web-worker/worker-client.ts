@@ -22,7 +22,7 @@ const listeners = new Set<(event: ClusterEvent) => void>()
 /** Starts the worker, unless it runs already. */
 export function startWorker(): Worker {
   if (worker !== undefined) return worker
-  const started = new Worker(new URL('./preview.worker.ts', import.meta.url), { type: 'module' })
+  const started = new Worker(new URL('./web-worker.ts', import.meta.url), { type: 'module' })
   worker = started
   started.addEventListener('message', ({ data }: MessageEvent<WorkerResponse>) => {
     if ('event' in data) {
