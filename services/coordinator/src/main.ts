@@ -4,7 +4,7 @@ import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
-import { segmentUseRoutes } from '@svc/shared/segment-use'
+import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { callsRoute } from './api/calls.ts'
 import { certificatesRoute } from './api/certificates.ts'
@@ -189,7 +189,7 @@ function coordinatorRoutes(
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
     ...compactionStatusRoutes(context, planner, dutyGroups.compaction.wake),
-    ...segmentUseRoutes(context, '/svc/coordinator/v1'),
+    ...segmentMarkingRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),
     ...securityRoutes(context, followers),

@@ -253,7 +253,7 @@ const attempt = 'packages/shared/src/task-running/run-attempt.ts'
 const files = 'packages/shared/src/task-running/attempt-files.ts'
 const kill = 'packages/shared/src/tasks/kill-segments.ts'
 const compaction = 'packages/shared/src/tasks/compaction-work.ts'
-const marks = 'packages/shared/src/segment-use/mark.ts'
+const marks = 'packages/shared/src/segment-marking/mark.ts'
 const queueTasks = 'services/overlord/src/duties/queue-tasks.ts'
 
 const ofTasks: readonly KnownMutation[] = [

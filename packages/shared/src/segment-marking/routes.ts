@@ -42,7 +42,7 @@ function checkIds(dataSource: string, ids: readonly string[] | undefined, field:
 /**
  * Returns the endpoints below `prefix` that mark segments as used or unused. Both coordinator and overlord have them.
  */
-export function segmentUseRoutes(
+export function segmentMarkingRoutes(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   prefix: string,
 ): Route[] {
