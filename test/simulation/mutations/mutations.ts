@@ -154,12 +154,12 @@ const ofLeaders: readonly KnownMutation[] = [
   },
 ]
 
-const execution = 'packages/shared/src/data-server/execute-requests.ts'
-const knownLeader = 'packages/shared/src/data-server/known-leader.ts'
+const execution = 'packages/shared/src/segment-serving/execute-requests.ts'
+const knownLeader = 'packages/shared/src/segment-serving/known-leader.ts'
 const cache = 'packages/shared/src/segment-cache/open-segment-cache.ts'
 const entries = 'packages/shared/src/segment-cache/entry-folder.ts'
 const receiving = 'packages/shared/src/deep-storage/receive-file.ts'
-const dataServer = 'packages/shared/src/data-server/data-server.ts'
+const dataServer = 'packages/shared/src/segment-serving/data-server.ts'
 
 const ofDataServers: readonly KnownMutation[] = [
   {

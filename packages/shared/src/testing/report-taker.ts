@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
+import { acquireLease } from '../postgres/index.ts'
 import {
   type Report,
   type ReportAnswer,
   readReport,
   reportLimitBytes,
   reportPath,
-} from '../data-server/index.ts'
-import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
-import { acquireLease } from '../postgres/index.ts'
+} from '../segment-serving/index.ts'
 import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'

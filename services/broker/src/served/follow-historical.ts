@@ -1,7 +1,7 @@
 import { describeError } from '@svc/domain/failure'
-import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/data-server'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { createTroubleLog, growingDelay, startLoop } from '@svc/shared/runtime'
+import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import { type Departure, FollowedSegments } from './followed-segments.ts'
 

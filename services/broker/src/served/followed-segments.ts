@@ -1,4 +1,4 @@
-import type { ServedSegmentsAnswer } from '@svc/shared/data-server'
+import type { ServedSegmentsAnswer } from '@svc/shared/segment-serving'
 
 /** Why a server no longer serves a segment: the server left or lost it, or it dropped it on request. */
 export type Departure = 'lost' | 'dropped'

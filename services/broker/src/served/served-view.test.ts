@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
-import { type DataServer, ServedSegments, servedSegmentsRoute } from '@svc/shared/data-server'
 import { removeNode, sql } from '@svc/shared/postgres'
+import { type DataServer, ServedSegments, servedSegmentsRoute } from '@svc/shared/segment-serving'
 import { createTestContext, createTestStores, waitUntil } from '@svc/shared/testing'
 import { createServedView } from './index.ts'
 

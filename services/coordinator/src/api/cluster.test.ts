@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import type { Role } from '@svc/shared/config'
-import { ReportLog, reportPath, ServedSegments, standbyReportPath } from '@svc/shared/data-server'
 import { createDutyGroup } from '@svc/shared/duties'
 import type { Reply, Route } from '@svc/shared/http'
 import {
@@ -13,6 +12,7 @@ import {
   saveRules,
   sql,
 } from '@svc/shared/postgres'
+import { ReportLog, reportPath, ServedSegments, standbyReportPath } from '@svc/shared/segment-serving'
 import { directoryPath, knownDirectoryPath } from '@svc/shared/service'
 import {
   createTestContext,

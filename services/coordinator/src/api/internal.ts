@@ -1,5 +1,6 @@
 import { unavailable } from '@svc/domain/failure'
 import { omittable } from '@svc/domain/validation'
+import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import {
   type ReportAnswer,
   readReport,
@@ -9,8 +10,7 @@ import {
   type StandbyReportAnswer,
   segmentHoldersPath,
   standbyReportPath,
-} from '@svc/shared/data-server'
-import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
+} from '@svc/shared/segment-serving'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import { integerParameter, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'

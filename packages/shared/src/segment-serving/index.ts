@@ -1,4 +1,4 @@
-/** Servers that load segments: what they serve, how they take load and drop requests, and how they report. */
+/** Data servers (historicals, and brokers with a segment cache): load, serve, and drop segments on request, and report them. */
 export { createDataServer, type DataServer } from './data-server.ts'
 export { KnownLeader, type RequestStamp } from './known-leader.ts'
 export {
