@@ -1,8 +1,8 @@
 import { describeError, Failure } from '@svc/domain/failure'
+import { createConcurrencyLimit } from '../concurrency-limit/index.ts'
 import type { RequestBatch, SegmentRequest } from '../redis/index.ts'
 import type { SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { createSlots } from '../slots/index.ts'
 import type { KnownLeader, RequestStamp } from './known-leader.ts'
 import type { ReportLog } from './report-log.ts'
 import type { ServedSegments } from './served-segments.ts'
@@ -19,7 +19,8 @@ export interface ExecutionTarget {
 
 /**
  * Returns a function that executes the load and drop requests of a batch. It ignores stale and revoked requests. All batches
- * share the slots, so that loads take the same time however they are divided into batches. Turbo batches have twice as many.
+ * share one limit, so that loads take the same time however they are divided into batches. The limit of turbo batches is twice
+ * as high.
  */
 export function createRequestExecutor(
   { served, cache, log, leader, onExecuted }: ExecutionTarget,
@@ -66,7 +67,7 @@ export function createRequestExecutor(
   }
 
   const threads = settings.get('svc.segmentCache.numLoadingThreads')
-  const [slots, turboSlots] = [createSlots(threads), createSlots(2 * threads)]
+  const [limit, turboLimit] = [createConcurrencyLimit(threads), createConcurrencyLimit(2 * threads)]
 
   return async (batch) => {
     const { session, term, sentAtMs, turbo } = batch
@@ -78,8 +79,8 @@ export function createRequestExecutor(
       return
     }
     leader.noteLeader(term)
-    const inSlot = turbo ? turboSlots : slots
+    const limited = turbo ? turboLimit : limit
     const stamp = { term, sentAtMs }
-    await Promise.all(batch.requests.map((request) => inSlot(() => executeOne(request, stamp))))
+    await Promise.all(batch.requests.map((request) => limited(() => executeOne(request, stamp))))
   }
 }

@@ -1,8 +1,8 @@
+import { createConcurrencyLimit } from '@svc/shared/concurrency-limit'
 import { roles } from '@svc/shared/config'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadServerTroubles } from '@svc/shared/postgres'
 import { certificateShape, type ServiceContext, troubleLifeMs } from '@svc/shared/service'
-import { createSlots } from '@svc/shared/slots'
 import { certificatesIn, describeCertificate, presentedCertificate } from '@svc/shared/tls'
 import { z } from 'zod'
 import { keepFor } from '../answers/index.ts'
@@ -61,11 +61,11 @@ async function certificatesOf({ database, discovery, stores }: CertificatesConte
   const servers = new Map(
     [...announced, ...troubled].map(({ role, name }) => [`${role} ${name}`, { role, name }]),
   )
-  const slots = createSlots(serversAtOnce)
+  const limit = createConcurrencyLimit(serversAtOnce)
   const presented = [...servers.values()]
     .filter(({ name }) => !plain.has(name))
     .map(({ role, name }) =>
-      slots(async () => {
+      limit(async () => {
         const { host, port } = addressOf(name)
         return { role, server: name, ...(await presentedCertificate(host, port, client)) }
       }),

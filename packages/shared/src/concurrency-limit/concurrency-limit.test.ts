@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSlots } from './index.ts'
+import { createConcurrencyLimit } from './index.ts'
 
-test('at most as many pieces of work run at a time as there are slots, in the order of the calls', async () => {
-  const slots = createSlots(2)
+test('at most as many pieces of work run at a time as the limit allows, in the order of the calls', async () => {
+  const limit = createConcurrencyLimit(2)
   const started: number[] = []
   const ends: (() => void)[] = []
   const all = [0, 1, 2, 3].map((number) =>
-    slots(async () => {
+    limit(async () => {
       started.push(number)
       await new Promise<void>((resolve) => ends.push(resolve))
       return number
@@ -26,10 +26,10 @@ test('at most as many pieces of work run at a time as there are slots, in the or
   assert.deepEqual(await Promise.all(all), [0, 1, 2, 3])
 })
 
-test('work that fails frees its slot', async () => {
-  const slots = createSlots(1)
-  const failed = slots(() => Promise.reject(new Error('no')))
-  const next = slots(async () => 'done')
+test('the next work starts after one that fails', async () => {
+  const limit = createConcurrencyLimit(1)
+  const failed = limit(() => Promise.reject(new Error('no')))
+  const next = limit(async () => 'done')
   await assert.rejects(failed, /^Error: no$/)
   assert.equal(await next, 'done')
 })

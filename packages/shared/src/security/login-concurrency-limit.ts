@@ -1,15 +1,15 @@
 import { unavailable } from '@svc/domain/failure'
-import { createSlots, type Slots } from '../slots/index.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../concurrency-limit/index.ts'
 
 /** Returns a function that limits the concurrent work of logins. It throws unavailable if too much work is waiting. */
-export function createConcurrencyLimit(atOnce: number, maxWaiting: number): Slots {
-  const slots = createSlots(atOnce)
+export function createLoginConcurrencyLimit(atOnce: number, maxWaiting: number): ConcurrencyLimit {
+  const limit = createConcurrencyLimit(atOnce)
   let pending = 0
   return async (work) => {
     if (pending >= atOnce + maxWaiting) throw unavailable('Too many logins are being verified; try again')
     pending += 1
     try {
-      return await slots(work)
+      return await limit(work)
     } finally {
       pending -= 1
     }
