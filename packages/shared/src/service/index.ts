@@ -1,4 +1,4 @@
-/** The life cycle of a server, for all roles. */
+/** The lifecycle of a server, for all roles, and the endpoints that every server has. */
 
 export type { ServiceContext, ServicePart } from './context.ts'
 export {

@@ -4,6 +4,7 @@ import { baseUrlOf } from '../discovery/index.ts'
 import type { SharedThrottle } from '../login-throttle/index.ts'
 import { renewCredentials } from '../postgres/index.ts'
 import { createTroubleLog, systemClock } from '../runtime/index.ts'
+import type { SecurityAudit } from '../security-audit/index.ts'
 import {
   callerAddressHeader,
   createAddressReader,
@@ -15,7 +16,6 @@ import {
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
 import { refusedLoginLog } from './refusal-logs.ts'
-import type { SecurityAudit } from './security-audit.ts'
 
 /** Creates security with LDAP directories, the login throttle, and the audit log. */
 export async function openSecurity(

@@ -4,9 +4,9 @@ import type { CallJournal } from '../client/index.ts'
 import type { Discovery } from '../discovery/index.ts'
 import type { Refusals, RequestGate } from '../http/index.ts'
 import type { SharedThrottle } from '../login-throttle/index.ts'
+import type { SecurityAudit } from '../security-audit/index.ts'
 import type { LastingContext, StartedParts } from './create-context.ts'
 import { waitWithoutCaches } from './reset.ts'
-import type { SecurityAudit } from './security-audit.ts'
 import type { ServerWork } from './server-work.ts'
 
 /** The parts of a server that take part in a reset of the cluster. */
