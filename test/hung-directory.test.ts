@@ -11,7 +11,7 @@ import {
   createSecurity,
   hashPassword,
   openLdapLogins,
-  type SecurityDirectory,
+  type UsersAndRoles,
 } from '@svc/shared/security'
 import { waitUntil } from '@svc/shared/testing'
 import { createCertificate } from './support/slapd.ts'
@@ -100,7 +100,7 @@ const answersAgain: Behavior = (socket) => {
 
 const suffix = 'dc=example,dc=org'
 const hash = await hashPassword('metadata-password')
-const users: SecurityDirectory = {
+const users: UsersAndRoles = {
   version: 1,
   authenticators: { M: { mia: hash } },
   authorizers: { Z: { users: {}, roles: {}, groupMappings: {} } },

@@ -13,7 +13,7 @@ import {
   type LdapLogins,
   type LdapStep,
   openLdapLogins,
-  type SecurityDirectory,
+  type UsersAndRoles,
 } from '@svc/shared/security'
 import { createTestStores, injectedNames } from '@svc/shared/testing'
 import { createCertificate, startSlapd, suffix } from './support/slapd.ts'
@@ -399,7 +399,7 @@ describe('a directory', () => {
 
 describe('a chain with a directory', async () => {
   const hash = await hashPassword('metadata-password')
-  const directory: SecurityDirectory = {
+  const stored: UsersAndRoles = {
     version: 1,
     authenticators: { M: { alice: hash, mia: hash, admin: hash, svc_system: hash, mallory: hash } },
     authorizers: {
@@ -435,7 +435,7 @@ describe('a chain with a directory', async () => {
     )
     const security = createSecurity(
       settings,
-      { current: () => directory },
+      { current: () => stored },
       { directories, ...(throttle && address !== undefined ? { throttle } : {}) },
     )
     return async (user: string, password: string) => {
@@ -583,7 +583,7 @@ describe('a chain with a directory', async () => {
         () => nowMs,
         () => undefined,
       )
-      const security = createSecurity(settings, { current: () => directory }, { directories })
+      const security = createSecurity(settings, { current: () => stored }, { directories })
       const outcome = await security.authenticate(basicHeader('bob', 'bob-password'), {
         address: '',
         server: '',

@@ -47,7 +47,7 @@ import {
 } from './inventory/index.ts'
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
-import { createDirectoryFollowers, createFirstUsers, type DirectoryFollowers } from './users/index.ts'
+import { createUsersFollowers, createFirstUsers, type UsersFollowers } from './users/index.ts'
 
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, database } = context
@@ -87,7 +87,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       loadMeter,
       planner,
       dutyGroups,
-      createDirectoryFollowers(context, leadership),
+      createUsersFollowers(context, leadership),
     ),
     start: async () => {
       await rules.start()
@@ -159,7 +159,7 @@ function coordinatorRoutes(
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   dutyGroups: DutyGroups,
-  followers: DirectoryFollowers,
+  followers: UsersFollowers,
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
   const previews = createPreviews(view, clusterState, {

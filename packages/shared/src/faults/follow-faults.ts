@@ -25,7 +25,7 @@ export const ownCallPath = '/status/ready'
 /**
  * Where servers fetch users and roles. Without them, a router that starts could not authenticate anyone to end a fault.
  */
-const directoryPaths = '/svc-internal/v1/security/'
+const usersPaths = '/svc-internal/v1/security/'
 
 /** How often a server polls the active faults; a fault with a kill probability is decided once per poll. */
 const pollPeriodMs = 1000
@@ -169,7 +169,7 @@ const isSpared = (path: string): boolean =>
   path === ownCallPath ||
   path === faultsPath ||
   path.startsWith(`${faultsPath}/`) ||
-  path.startsWith(directoryPaths)
+  path.startsWith(usersPaths)
 
 /** Wraps deep storage so that each access is delayed by `delayMs()` milliseconds. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {

@@ -9,9 +9,9 @@ import { type AnnouncedNode, createDatabase, type Database, shareConnections } f
 import { createLogger, createReadiness, type Logger, systemClock } from '../runtime/index.ts'
 import { createEscalator } from '../security/index.ts'
 import { followStores } from '../tls/index.ts'
+import type { FollowedUsers } from '../users/index.ts'
 import { type Configuration, configuredName } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
-import type { FollowedDirectory } from './directory-source.ts'
 import { registerServerMetrics } from './server-metrics.ts'
 
 /** What becomes known while a server starts. */
@@ -19,11 +19,11 @@ export interface StartedParts {
   /** Set once the ports are open. */
   node?: AnnouncedNode
   /** Set once users and roles are followed. A reset of the cluster removes it for a while. */
-  directory?: FollowedDirectory | undefined
+  users?: FollowedUsers | undefined
 }
 
 /** The part of the context that lasts as long as the process: connections, and what does not depend on the cluster's state. */
-export type LastingContext = Omit<ServiceContext, 'clock' | 'directory' | 'metrics' | 'simulatedClock'>
+export type LastingContext = Omit<ServiceContext, 'clock' | 'metrics' | 'simulatedClock' | 'users'>
 
 /** The context of a server, and what records its calls. */
 export interface CreatedContext {
@@ -97,9 +97,9 @@ export function createWorkContext(
     clock: simulatedClock ?? systemClock,
     simulatedClock,
     metrics,
-    directory: () => {
-      if (!started.directory) throw new Error('Users and roles have not been loaded yet')
-      return started.directory
+    users: () => {
+      if (!started.users) throw new Error('Users and roles have not been loaded yet')
+      return started.users
     },
     stopping: AbortSignal.any([stopping, ending]),
   }

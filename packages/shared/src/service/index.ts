@@ -1,12 +1,6 @@
 /** The lifecycle of a server, for all roles, and the endpoints that every server has. */
 
 export type { ServiceContext, ServicePart } from './context.ts'
-export {
-  directoryPath,
-  directoryWaitMs,
-  type FollowedDirectory,
-  knownDirectoryPath,
-} from './directory-source.ts'
 export { certificateShape } from './refusal-routes.ts'
 export { assertTestable, emptyFolder, resetPath } from './reset.ts'
 export { runService } from './run-service.ts'

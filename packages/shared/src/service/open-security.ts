@@ -9,9 +9,9 @@ import {
   callerAddressHeader,
   createAddressReader,
   createSecurity,
-  type DirectorySource,
   openLdapLogins,
   type Security,
+  type UsersSource,
 } from '../security/index.ts'
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
@@ -27,12 +27,12 @@ export async function openSecurity(
   }: Pick<ServiceContext, 'settings' | 'database' | 'escalator' | 'logger'>,
   audit: SecurityAudit,
   throttle: SharedThrottle | undefined,
-  directory: DirectorySource,
+  users: UsersSource,
 ): Promise<Security> {
   const logRefused = refusedLoginLog(logger, settings.get('svc.escalator.internalClientUsername'))
   const trouble = createTroubleLog(logger)
   try {
-    return createSecurity(settings, directory, {
+    return createSecurity(settings, users, {
       onRefused: (user, origin, reason, knownAs) => {
         // A login that was not verified may be correct.
         if (reason !== 'overload') logRefused(user, origin, reason)

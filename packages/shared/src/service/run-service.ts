@@ -50,7 +50,7 @@ export async function runService(
   })
   const throttle = openLoginThrottle(configuration.settings, () => performance.now())
   const security = await openSecurity(context, audit, throttle, {
-    current: () => started.directory?.current() ?? { missing: 'The server is starting' },
+    current: () => started.users?.current() ?? { missing: 'The server is starting' },
   })
   const gate = createRequestGate(resetPath)
   const openGate = (): void =>

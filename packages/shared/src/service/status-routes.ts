@@ -33,7 +33,7 @@ const statusShape = z
 /** What the endpoints of every server need. */
 type StatusParts = Pick<
   ServiceContext,
-  'settings' | 'discovery' | 'node' | 'readiness' | 'metrics' | 'directory'
+  'settings' | 'discovery' | 'node' | 'readiness' | 'metrics' | 'users'
 >
 
 /** Returns the endpoints of every server. */
@@ -150,7 +150,7 @@ const propertiesRoute = ({ settings }: Pick<StatusParts, 'settings'>): Route =>
  * authorizer.
  */
 function securityLoadStatus(
-  { settings, directory }: Pick<StatusParts, 'settings' | 'directory'>,
+  { settings, users }: Pick<StatusParts, 'settings' | 'users'>,
   kind: 'authentication' | 'authorization',
   names: 'svc.auth.authenticatorChain' | 'svc.auth.authorizers',
 ): Route {
@@ -161,7 +161,7 @@ function securityLoadStatus(
     summary: `Check whether this server has loaded the data for ${kind}`,
     answers: [jsonAnswer(z.record(z.string(), z.boolean()))],
     handle: () => {
-      const loaded = !('missing' in directory().current())
+      const loaded = !('missing' in users().current())
       return Object.fromEntries(settings.get(names).map((name) => [name, loaded]))
     },
   })

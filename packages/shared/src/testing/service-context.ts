@@ -8,7 +8,7 @@ import { createApplication } from '../http/index.ts'
 import { createMetrics } from '../metrics/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createReadiness, systemClock } from '../runtime/index.ts'
-import { createEscalator, createSecurity, type SecurityDirectory } from '../security/index.ts'
+import { createEscalator, createSecurity, type UsersAndRoles } from '../security/index.ts'
 import type { ServiceContext, ServicePart } from '../service/index.ts'
 import { fixedStores } from '../tls/index.ts'
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
@@ -24,7 +24,7 @@ export interface TestContext extends ServiceContext {
   /** Starts answering requests, and announces this server. */
   serve(part: Pick<ServicePart, 'routes' | 'fallback'>): Promise<void>
   /** Replaces the users and roles. */
-  replaceDirectory(directory: SecurityDirectory): void
+  replaceUsers(next: UsersAndRoles): void
   /** Starts stopping, as a signal would. */
   beginToStop(): void
 }
@@ -59,9 +59,9 @@ export async function createTestContext(
   const client = createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores, {
     escalator,
   })
-  const directory = changingDirectory()
+  const users = changingUsers()
   const metrics = createMetrics(role)
-  const security = createSecurity(settings, directory)
+  const security = createSecurity(settings, users)
   scope.after(async () => {
     stopping.abort()
     await discovery.stop()
@@ -84,7 +84,7 @@ export async function createTestContext(
     metrics,
     faults: noFaults,
     node: () => node,
-    directory: () => directory,
+    users: () => users,
     stopping: stopping.signal,
     port,
     serve: async ({ routes, fallback }) => {
@@ -98,13 +98,13 @@ export async function createTestContext(
       await discovery.announce(node)
       await discovery.refresh()
     },
-    replaceDirectory: directory.replace,
+    replaceUsers: users.replace,
     beginToStop: () => stopping.abort(),
   }
 }
 
-function changingDirectory() {
-  let current: SecurityDirectory = { version: 0, authenticators: {}, authorizers: {} }
+function changingUsers() {
+  let current: UsersAndRoles = { version: 0, authenticators: {}, authorizers: {} }
   const callbacks = new Set<() => void>()
   return {
     current: () => current,
@@ -115,7 +115,7 @@ function changingDirectory() {
     },
     refresh: async () => undefined,
     stop: async () => undefined,
-    replace: (next: SecurityDirectory) => {
+    replace: (next: UsersAndRoles) => {
       current = next
       for (const callback of callbacks) callback()
     },

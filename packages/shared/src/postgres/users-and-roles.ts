@@ -1,5 +1,5 @@
 import type { Permission } from '@svc/domain/access'
-import type { Credentials, SecurityDirectory } from '../security/index.ts'
+import type { Credentials, UsersAndRoles } from '../security/index.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
 /** The notification channel for changes to users, roles, and permissions. */
@@ -24,16 +24,16 @@ interface PermissionsRow {
   readonly permissions: Permission[]
 }
 
-/** Returns a snapshot of the entire directory of users, roles, and group mappings. */
-export async function loadSecurityDirectory(database: Database): Promise<SecurityDirectory> {
+/** Returns a snapshot of all users, roles, and group mappings. */
+export async function loadUsersAndRoles(database: Database): Promise<UsersAndRoles> {
   return await database.transaction(async (transaction) => {
     await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-    return await readSecurityDirectory(transaction)
+    return await readUsersAndRoles(transaction)
   })
 }
 
-/** Returns the directory as seen by a transaction, including its own changes. */
-export async function readSecurityDirectory(queries: Queries): Promise<SecurityDirectory> {
+/** Returns the same as seen by a transaction, including its own changes. */
+export async function readUsersAndRoles(queries: Queries): Promise<UsersAndRoles> {
   const [state] = await queries.query<{ version: number }>(sql`SELECT version FROM security_version`)
   const logins = await queries.query<UserRow>(
     sql`SELECT authenticator AS store, name, credentials FROM authentication_users ORDER BY position`,

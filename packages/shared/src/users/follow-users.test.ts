@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { forbidden, unauthorized } from '@svc/domain/failure'
 import { internal, route } from '../http/index.ts'
 import { acquireLease, addRole, changeSecurity, createDatabase, sql } from '../postgres/index.ts'
-import type { SecurityDirectory } from '../security/index.ts'
+import type { UsersAndRoles } from '../security/index.ts'
 import {
   createTestContext,
   createTestStores,
@@ -11,12 +11,7 @@ import {
   startTcpGate,
   waitUntil,
 } from '../testing/index.ts'
-import {
-  directoryPath,
-  followCoordinatorDirectory,
-  followStoredDirectory,
-  openDirectory,
-} from './directory-source.ts'
+import { followCoordinatorUsers, followStoredUsers, noUsers, usersAndRolesPath } from './follow-users.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -30,57 +25,57 @@ async function change(): Promise<string> {
   })
   return role
 }
-const rolesOf = (current: ReturnType<ReturnType<typeof openDirectory>['current']>) =>
+const rolesOf = (current: ReturnType<ReturnType<typeof noUsers>['current']>) =>
   'missing' in current ? [] : Object.keys(current.authorizers.Z?.roles ?? {})
 
-describe('the directory of a cluster without logins', () => {
-  it('is available immediately, and empty', async () => {
-    const directory = openDirectory()
-    await directory.loaded
-    assert.deepEqual(directory.current(), { version: 0, authenticators: {}, authorizers: {} })
+describe('the users and roles of a cluster without logins', () => {
+  it('are available immediately, and empty', async () => {
+    const users = noUsers()
+    await users.loaded
+    assert.deepEqual(users.current(), { version: 0, authenticators: {}, authorizers: {} })
   })
 })
 
-describe('the directory of the metadata store', () => {
-  it('is available from the start, and shows every change', async (scope) => {
+describe('the users and roles in the metadata store', () => {
+  it('are available from the start, and show every change', async (scope) => {
     const before = await change()
-    const directory = await followStoredDirectory(database, recordingLogger())
-    scope.after(() => directory.stop())
-    await directory.loaded
-    assert.ok(rolesOf(directory.current()).includes(before))
+    const users = await followStoredUsers(database, recordingLogger())
+    scope.after(() => users.stop())
+    await users.loaded
+    assert.ok(rolesOf(users.current()).includes(before))
     let changes = 0
-    const stopListening = directory.onChange(() => changes++)
+    const stopListening = users.onChange(() => changes++)
     const next = await change()
-    await waitUntil('the change', () => rolesOf(directory.current()).includes(next))
+    await waitUntil('the change', () => rolesOf(users.current()).includes(next))
     await waitUntil('the listener was called', () => changes === 1)
     stopListening()
     const last = await change()
-    await waitUntil('the next change', () => rolesOf(directory.current()).includes(last))
+    await waitUntil('the next change', () => rolesOf(users.current()).includes(last))
     assert.equal(changes, 1)
   })
 
-  it('shows a change of its server to the next request', async (scope) => {
-    const directory = await followStoredDirectory(database, recordingLogger())
-    scope.after(() => directory.stop())
+  it('show a change by this server to the next request', async (scope) => {
+    const users = await followStoredUsers(database, recordingLogger())
+    scope.after(() => users.stop())
     for (let round = 0; round < 20; round++) {
       const role = await change()
-      await directory.refresh()
-      assert.ok(rolesOf(directory.current()).includes(role))
+      await users.refresh()
+      assert.ok(rolesOf(users.current()).includes(role))
     }
   })
 
-  it('never goes back to an older version', async (scope) => {
-    const directory = await followStoredDirectory(database, recordingLogger())
-    scope.after(() => directory.stop())
+  it('never go back to an older version', async (scope) => {
+    const users = await followStoredUsers(database, recordingLogger())
+    scope.after(() => users.stop())
     const versions: number[] = []
-    directory.onChange(() => {
-      const current = directory.current()
+    users.onChange(() => {
+      const current = users.current()
       versions.push('missing' in current ? -1 : current.version)
     })
     await Promise.all(
       Array.from({ length: 10 }, async () => {
         await change()
-        await Promise.all([directory.refresh(), directory.refresh()])
+        await Promise.all([users.refresh(), users.refresh()])
       }),
     )
     assert.deepEqual(
@@ -89,29 +84,29 @@ describe('the directory of the metadata store', () => {
     )
   })
 
-  it('shows changes made while its connection was broken', async (scope) => {
+  it('show changes made while the connection was broken', async (scope) => {
     const settings = stores.settings('coordinator')
     const gate = await startTcpGate(scope, settings.get('svc.metadata.storage.connector.port'))
     const gated = createDatabase(
       stores.settings('coordinator', { 'svc.metadata.storage.connector.port': String(gate.port) }),
       { connections: 2, applicationName: 'gated' },
     )
-    const directory = await followStoredDirectory(gated, recordingLogger())
+    const users = await followStoredUsers(gated, recordingLogger())
     scope.after(async () => {
-      await directory.stop()
+      await users.stop()
       await gated.close()
     })
     await gate.cut()
     const role = await change()
     await gate.reconnect()
-    await waitUntil('the change', () => rolesOf(directory.current()).includes(role))
+    await waitUntil('the change', () => rolesOf(users.current()).includes(role))
   })
 })
 
-describe('the directory of the coordinator', () => {
+describe('the users and roles of the coordinator', () => {
   beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
 
-  const directoryOf = (version: number): SecurityDirectory => ({
+  const versionWithRole = (version: number): UsersAndRoles => ({
     version,
     authenticators: {},
     authorizers: { Z: { users: {}, roles: { [`role of ${version}`]: [] }, groupMappings: {} } },
@@ -131,7 +126,7 @@ describe('the directory of the coordinator', () => {
         route({
           answers: [],
           method: 'GET',
-          path: directoryPath,
+          path: usersAndRolesPath,
           access: internal,
           summary: '',
           handle: async ({ query }) => {
@@ -143,7 +138,7 @@ describe('the directory of the coordinator', () => {
                 state.wake = resolve
               })
             }
-            return { directory: Number(version) === state.version ? null : directoryOf(state.version) }
+            return { directory: Number(version) === state.version ? null : versionWithRole(state.version) }
           },
         }),
       ],
@@ -159,69 +154,69 @@ describe('the directory of the coordinator', () => {
 
   async function follow(scope: TestContext) {
     const context = await createTestContext(scope, stores, 'historical')
-    const directory = followCoordinatorDirectory(context)
-    scope.after(() => directory.stop())
-    return { context, directory }
+    const users = followCoordinatorUsers(context)
+    scope.after(() => users.stop())
+    return { context, users }
   }
 
-  it('is missing until the coordinator returns it, and then shows every change', async (scope) => {
-    const { context, directory } = await follow(scope)
-    const missing = directory.current()
+  it('are missing until the coordinator returns them, and then show every change', async (scope) => {
+    const { context, users } = await follow(scope)
+    const missing = users.current()
     assert.ok('missing' in missing && /have not been fetched from the coordinator yet/.test(missing.missing))
     await waitUntil('the problem', () => context.readiness.troubles() !== '')
     const { state, requested } = await startLeader(scope)
-    await directory.loaded
-    assert.deepEqual(directory.current(), directoryOf(1))
+    await users.loaded
+    assert.deepEqual(users.current(), versionWithRole(1))
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     assert.equal(context.readiness.troubles(), '')
     state.version = 2
     state.wake()
-    await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 2')
+    await waitUntil('the change', () => rolesOf(users.current())[0] === 'role of 2')
     await waitUntil('it requests the next version', () => requested.at(-1) === '2')
     state.wake()
     await waitUntil(
       'it asks again when nothing has changed',
       () => requested.filter((version) => version === '2').length === 2,
     )
-    assert.deepEqual(directory.current(), directoryOf(2))
+    assert.deepEqual(users.current(), versionWithRole(2))
   })
 
-  it('is kept while the coordinator fails, which is reported once with its cause', async (scope) => {
+  it('are kept while the coordinator fails, which is reported once with its cause', async (scope) => {
     const { state, requested, url } = await startLeader(scope)
-    const { context, directory } = await follow(scope)
-    await directory.loaded
+    const { context, users } = await follow(scope)
+    await users.loaded
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     state.failure = unauthorized('no')
     state.wake()
     const cause = `Coordinator [${url}] rejected the escalator credentials of user [svc_system]. Correct [svc.escalator.internalClientPassword] on this server, or allow this server's address in [svc.auth.internalClientAllowedNetworks] on the coordinator`
     await waitUntil('the problem', () => context.readiness.troubles() === cause)
     assert.equal(context.logger.having(cause).length, 1)
-    assert.deepEqual(directory.current(), directoryOf(1))
+    assert.deepEqual(users.current(), versionWithRole(1))
     state.failure = forbidden('no')
     await waitUntil('the other problem', () =>
       /svc\.escalator\.internalClientUsername/.test(context.readiness.troubles()),
     )
     let changes = 0
-    directory.onChange(() => changes++)
+    users.onChange(() => changes++)
     state.failure = undefined
     await waitUntil(
       'the problem is over, although nothing has changed',
       () => context.readiness.troubles() === '',
     )
-    assert.deepEqual([directory.current(), changes], [directoryOf(1), 0])
+    assert.deepEqual([users.current(), changes], [versionWithRole(1), 0])
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     state.version = 3
     state.wake()
-    await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 3')
+    await waitUntil('the change', () => rolesOf(users.current())[0] === 'role of 3')
     assert.equal(context.logger.having('Resumed fetching users and roles from the coordinator').length, 1)
   })
 
-  it('can be stopped while it waits', async (scope) => {
+  it('are no longer followed after a stop', async (scope) => {
     const { requested } = await startLeader(scope)
-    const { directory, context } = await follow(scope)
-    await directory.loaded
+    const { users, context } = await follow(scope)
+    await users.loaded
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
-    await directory.stop()
+    await users.stop()
     assert.equal(context.readiness.troubles(), '')
     assert.deepEqual(
       context.logger.lines.filter(({ level }) => level === 'warn'),

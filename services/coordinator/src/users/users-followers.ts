@@ -1,11 +1,12 @@
 import { describeError } from '@svc/domain/failure'
 import { roles } from '@svc/shared/config'
 import type { DiscoveredNode } from '@svc/shared/discovery'
-import { type FollowedDirectory, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
+import type { ServiceContext } from '@svc/shared/service'
+import { type FollowedUsers, knownVersionPath } from '@svc/shared/users'
 import type { Leadership } from '../leadership/index.ts'
 
 /** Tracks which version of users and roles each server uses. */
-export interface DirectoryFollowers {
+export interface UsersFollowers {
   /** Records that a server uses a version, because it requested anything newer. */
   noteVersion(server: string, version: number): void
   /**
@@ -24,10 +25,10 @@ const maxWaitMs = 6000
 const pollPeriodMs = 100
 
 /** Creates the tracker. Every server requests from the leader what is newer than its own version. */
-export function createDirectoryFollowers(
-  context: Pick<ServiceContext, 'discovery' | 'client' | 'logger' | 'directory' | 'node' | 'stopping'>,
+export function createUsersFollowers(
+  context: Pick<ServiceContext, 'discovery' | 'client' | 'logger' | 'node' | 'stopping' | 'users'>,
   leadership: Leadership,
-): DirectoryFollowers {
+): UsersFollowers {
   const { discovery, logger } = context
   const versions = new Map<string, number>()
   const waiting = new Set<() => void>()
@@ -54,7 +55,7 @@ export function createDirectoryFollowers(
       for (const wake of [...waiting]) wake()
     },
     untilKnown: async (version) => {
-      const known = versionOf(context.directory()) >= version ? version : await ownVersion(context)
+      const known = versionOf(context.users()) >= version ? version : await ownVersion(context)
       if (known === undefined || known < version) return [`coordinator ${context.node().name}`]
       return await untilKnown(version)
     },
@@ -77,8 +78,8 @@ export function createDirectoryFollowers(
 }
 
 /** Returns the version that a server uses, or -1 if it has none yet. */
-function versionOf(directory: FollowedDirectory): number {
-  const current = directory.current()
+function versionOf(users: FollowedUsers): number {
+  const current = users.current()
   return 'missing' in current ? -1 : current.version
 }
 
@@ -102,7 +103,7 @@ async function untilKnownAt(
   version: number,
 ): Promise<readonly string[]> {
   try {
-    const path = `${knownDirectoryPath}?version=${version}`
+    const path = `${knownVersionPath}?version=${version}`
     const timeoutMs = maxWaitMs + 2000
     return (await client.call<{ silent: string[] }>(baseUrl, { method: 'GET', path, timeoutMs })).silent
   } catch (error) {
@@ -115,12 +116,12 @@ async function untilKnownAt(
 
 /** Returns the version of this coordinator after a refresh, or undefined if the store is unavailable. */
 async function ownVersion({
-  directory,
+  users,
   logger,
-}: Pick<ServiceContext, 'directory' | 'logger'>): Promise<number | undefined> {
+}: Pick<ServiceContext, 'logger' | 'users'>): Promise<number | undefined> {
   try {
-    await directory().refresh()
-    return versionOf(directory())
+    await users().refresh()
+    return versionOf(users())
   } catch (error) {
     // The change is stored anyway. This server sees it as soon as the store is back.
     logger.debug('Failed to read users and roles after a change', { error: describeError(error) })

@@ -11,8 +11,8 @@ import {
   changeSecurity,
   claimInitialization,
   loadAudit,
-  loadSecurityDirectory,
-  readSecurityDirectory,
+  loadUsersAndRoles,
+  readUsersAndRoles,
   removeAuthenticationUser,
   removeAuthorizationUser,
   removeGroupMapping,
@@ -44,9 +44,9 @@ const change = (work: (transaction: Transaction) => Promise<unknown>) =>
     await work(transaction)
   })
 
-describe('the security directory', () => {
+describe('users and roles in the store', () => {
   it('is empty at first', async () => {
-    assert.deepEqual(await loadSecurityDirectory(database), {
+    assert.deepEqual(await loadUsersAndRoles(database), {
       version: 1,
       authenticators: {},
       authorizers: {},
@@ -71,16 +71,16 @@ describe('the security directory', () => {
       await addGroupMapping(transaction, 'Z', 'staff', '*,ou=staff')
       await assignRole(transaction, 'Z', 'mapping', 'staff', 'reader')
     })
-    const directory = await loadSecurityDirectory(database)
-    assert.equal(directory.version, 2)
-    assert.deepEqual(directory.authenticators, { A: { zoe: credentials, ann: null }, B: { ann: null } })
-    assert.deepEqual(Object.keys(directory.authenticators.A ?? {}), ['zoe', 'ann'])
-    assert.deepEqual(directory.authorizers.Z, {
+    const stored = await loadUsersAndRoles(database)
+    assert.equal(stored.version, 2)
+    assert.deepEqual(stored.authenticators, { A: { zoe: credentials, ann: null }, B: { ann: null } })
+    assert.deepEqual(Object.keys(stored.authenticators.A ?? {}), ['zoe', 'ann'])
+    assert.deepEqual(stored.authorizers.Z, {
       users: { admin: ['admin'], ann: ['reader', 'auditor'] },
       roles: { admin: [permission], reader: [], auditor: [] },
       groupMappings: { staff: { groupPattern: '*,ou=staff', roles: ['reader'] } },
     })
-    assert.deepEqual(directory.authorizers.Y, { users: {}, roles: { reader: [] }, groupMappings: {} })
+    assert.deepEqual(stored.authorizers.Y, { users: {}, roles: { reader: [] }, groupMappings: {} })
   })
 
   it('shows every change and its consequences', async () => {
@@ -93,17 +93,17 @@ describe('the security directory', () => {
       assert.equal(await unassignRole(transaction, 'Z', 'user', 'ann', 'auditor'), false)
       assert.equal(await unassignRole(transaction, 'Z', 'mapping', 'staff', 'admin'), false)
     })
-    const changed = await loadSecurityDirectory(database)
+    const changed = await loadUsersAndRoles(database)
     assert.deepEqual(changed.authenticators.A?.ann, credentials)
     assert.deepEqual(changed.authorizers.Z?.users.ann, ['reader'])
     assert.deepEqual(changed.authorizers.Z?.roles.auditor, [permission])
     await change((transaction) => removeRole(transaction, 'Z', 'reader'))
-    const without = await loadSecurityDirectory(database)
+    const without = await loadUsersAndRoles(database)
     assert.deepEqual(without.authorizers.Z?.users.ann, [])
     assert.deepEqual(without.authorizers.Z?.groupMappings.staff?.roles, [])
     await change((transaction) => addRole(transaction, 'Z', 'reader'))
     assert.deepEqual(
-      (await loadSecurityDirectory(database)).authorizers.Z?.users.ann,
+      (await loadUsersAndRoles(database)).authorizers.Z?.users.ann,
       [],
       'not assigned again',
     )
@@ -113,7 +113,7 @@ describe('the security directory', () => {
       assert.equal(await removeAuthenticationUser(transaction, 'A', 'ann'), true)
       assert.equal(await removeGroupMapping(transaction, 'Z', 'staff'), true)
     })
-    const last = await loadSecurityDirectory(database)
+    const last = await loadUsersAndRoles(database)
     assert.deepEqual(Object.keys(last.authenticators.A ?? {}), ['zoe'])
     assert.deepEqual(Object.keys(last.authorizers.Z?.users ?? {}), ['admin'])
     assert.deepEqual(last.authorizers.Z?.groupMappings, {})
@@ -127,7 +127,7 @@ describe('the security directory', () => {
       }
     })
     // As sent to the other servers.
-    const loaded = JSON.parse(JSON.stringify(await loadSecurityDirectory(database)))
+    const loaded = JSON.parse(JSON.stringify(await loadUsersAndRoles(database)))
     for (const name of ['__proto__', 'constructor']) {
       assert.ok(Object.hasOwn(loaded.authenticators, name))
       assert.ok(Object.hasOwn(Object.getOwnPropertyDescriptor(loaded.authenticators, name)?.value, name))
@@ -140,7 +140,7 @@ describe('a change', () => {
   it('is audited and announced only if it commits', async () => {
     let notifications = 0
     await database.listen(securityChannel, () => notifications++)
-    const before = await loadSecurityDirectory(database)
+    const before = await loadUsersAndRoles(database)
     const auditBefore = (await loadAudit(database, { type: 'security' })).length
     await assert.rejects(
       change(async (transaction) => {
@@ -149,11 +149,11 @@ describe('a change', () => {
       }),
       { message: 'changed my mind' },
     )
-    assert.deepEqual(await loadSecurityDirectory(database), before)
+    assert.deepEqual(await loadUsersAndRoles(database), before)
     await change((transaction) => addRole(transaction, 'Z', 'new'))
     await waitUntil('the notification', () => notifications > 0)
     assert.equal(notifications, 1)
-    assert.equal((await loadSecurityDirectory(database)).version, before.version + 1)
+    assert.equal((await loadUsersAndRoles(database)).version, before.version + 1)
     const entries = await loadAudit(database, { type: 'security' })
     assert.equal(entries.length, auditBefore + 1)
     assert.equal(entries.at(-1)?.payload, '{"what":1}')
@@ -162,10 +162,10 @@ describe('a change', () => {
   it('sees its own changes immediately, and others see them after the commit', async () => {
     await change(async (transaction) => {
       await addRole(transaction, 'Z', 'half')
-      assert.ok((await readSecurityDirectory(transaction)).authorizers.Z?.roles.half)
-      assert.equal((await loadSecurityDirectory(database)).authorizers.Z?.roles.half, undefined)
+      assert.ok((await readUsersAndRoles(transaction)).authorizers.Z?.roles.half)
+      assert.equal((await loadUsersAndRoles(database)).authorizers.Z?.roles.half, undefined)
     })
-    assert.ok((await loadSecurityDirectory(database)).authorizers.Z?.roles.half)
+    assert.ok((await loadUsersAndRoles(database)).authorizers.Z?.roles.half)
   })
 
   it('runs one at a time in the entire cluster', async () => {

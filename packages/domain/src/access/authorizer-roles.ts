@@ -1,28 +1,28 @@
 import { compileGroupPattern } from './ldap-group-pattern.ts'
 import type { Permission } from './permission.ts'
 
-/** The users and roles of one authorizer: roles by user, permissions by role. */
-export interface RoleDirectory {
+/** Roles by user, and permissions by role. */
+export interface UserRoles {
   readonly users: Readonly<Record<string, readonly string[]>>
   readonly roles: Readonly<Record<string, readonly Permission[]>>
 }
 
-/** A role directory that also maps LDAP groups to roles. */
-export interface MappedRoleDirectory extends RoleDirectory {
+/** The users and roles of one authorizer, and its mappings of LDAP groups to roles. */
+export interface AuthorizerRoles extends UserRoles {
   readonly groupMappings: Readonly<
     Record<string, { readonly groupPattern: string; readonly roles: readonly string[] }>
   >
 }
 
 /** Returns the permissions of all roles of a user. */
-export function permissionsOf({ users, roles }: RoleDirectory, user: string): readonly Permission[] {
+export function permissionsOf({ users, roles }: UserRoles, user: string): readonly Permission[] {
   const assigned = Object.hasOwn(users, user) ? (users[user] ?? []) : []
   return permissionsOfRoles({ roles }, assigned)
 }
 
 /** Returns the permissions of these roles. Ignores roles that do not exist. */
 export function permissionsOfRoles(
-  { roles }: Pick<RoleDirectory, 'roles'>,
+  { roles }: Pick<UserRoles, 'roles'>,
   names: readonly string[],
 ): readonly Permission[] {
   return names.flatMap((role) => (Object.hasOwn(roles, role) ? (roles[role] ?? []) : []))
@@ -30,7 +30,7 @@ export function permissionsOfRoles(
 
 /** Returns the mappings that match a group of the user, each with the first group that it matches. */
 export function mappingsOf(
-  { groupMappings }: Pick<MappedRoleDirectory, 'groupMappings'>,
+  { groupMappings }: Pick<AuthorizerRoles, 'groupMappings'>,
   groups: readonly string[],
 ): { readonly mapping: string; readonly group: string; readonly roles: readonly string[] }[] {
   return Object.entries(groupMappings).flatMap(([mapping, { groupPattern, roles }]) => {

@@ -2,12 +2,12 @@ import { describeError, Failure } from '@svc/domain/failure'
 import type { ServiceClient } from '../client/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Discovery } from '../discovery/index.ts'
-import { type Database, loadSecurityDirectory, securityChannel } from '../postgres/index.ts'
+import { type Database, loadUsersAndRoles, securityChannel } from '../postgres/index.ts'
 import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
-import type { DirectorySource, SecurityDirectory } from '../security/index.ts'
+import type { UsersAndRoles, UsersSource } from '../security/index.ts'
 
 /** Users and roles that are kept up to date until `stop`. */
-export interface FollowedDirectory extends DirectorySource {
+export interface FollowedUsers extends UsersSource {
   /** Resolves when users and roles are loaded. */
   readonly loaded: Promise<void>
   /** Calls back after each change, until the returned function is called. */
@@ -18,18 +18,18 @@ export interface FollowedDirectory extends DirectorySource {
 }
 
 /** The path for users and roles, and how long a response may wait for a change. */
-export const directoryPath = '/svc-internal/v1/security/directory'
-export const directoryWaitMs = 20_000
+export const usersAndRolesPath = '/svc-internal/v1/security/directory'
+export const usersAndRolesWaitMs = 20_000
 
 /** The path at which a coordinator asks another one whether its followers have a version. */
-export const knownDirectoryPath = '/svc-internal/v1/security/known'
+export const knownVersionPath = '/svc-internal/v1/security/known'
 
-const emptyDirectory: SecurityDirectory = { version: 0, authenticators: {}, authorizers: {} }
+const noUsersAndRoles: UsersAndRoles = { version: 0, authenticators: {}, authorizers: {} }
 
-/** Returns the empty directory of a cluster without logins. */
-export function openDirectory(): FollowedDirectory {
+/** Returns the users and roles of a cluster without logins: none. */
+export function noUsers(): FollowedUsers {
   return {
-    current: () => emptyDirectory,
+    current: () => noUsersAndRoles,
     loaded: Promise.resolve(),
     onChange: () => () => undefined,
     refresh: async () => undefined,
@@ -38,7 +38,7 @@ export function openDirectory(): FollowedDirectory {
 }
 
 function createHolder(missing: string) {
-  let directory: SecurityDirectory | undefined
+  let latest: UsersAndRoles | undefined
   const callbacks = new Set<() => void>()
   let resolveLoaded: () => void = () => undefined
   const loaded = new Promise<void>((resolve) => {
@@ -46,14 +46,14 @@ function createHolder(missing: string) {
   })
   return {
     loaded,
-    current: () => directory ?? { missing },
-    version: () => directory?.version ?? -1,
+    current: () => latest ?? { missing },
+    version: () => latest?.version ?? -1,
     onChange: (callback: () => void) => {
       callbacks.add(callback)
       return () => callbacks.delete(callback)
     },
-    replace: (next: SecurityDirectory) => {
-      directory = next
+    replace: (next: UsersAndRoles) => {
+      latest = next
       resolveLoaded()
       for (const callback of callbacks) callback()
     },
@@ -64,13 +64,13 @@ function createHolder(missing: string) {
 const storePollMs = 30_000
 
 /** Follows users and roles in the metadata store, on a coordinator. */
-export async function followStoredDirectory(database: Database, logger: Logger): Promise<FollowedDirectory> {
+export async function followStoredUsers(database: Database, logger: Logger): Promise<FollowedUsers> {
   const holder = createHolder('Users and roles have not been loaded from the metadata store yet')
   const trouble = createTroubleLog(logger)
   const load = async () => {
-    const directory = await loadSecurityDirectory(database)
+    const stored = await loadUsersAndRoles(database)
     // Two loads may be in progress, and the older one may finish last.
-    if (directory.version > holder.version()) holder.replace(directory)
+    if (stored.version > holder.version()) holder.replace(stored)
   }
   await load()
   const loop = startLoop(storePollMs, load, (error) =>
@@ -97,13 +97,13 @@ interface CoordinatorFollower {
 }
 
 /** Follows users and roles by querying the coordinator leader as the escalator, on all other servers. */
-export function followCoordinatorDirectory({
+export function followCoordinatorUsers({
   client,
   settings,
   discovery,
   readiness,
   logger,
-}: CoordinatorFollower): FollowedDirectory {
+}: CoordinatorFollower): FollowedUsers {
   const holder = createHolder('Users and roles have not been fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
@@ -114,10 +114,10 @@ export function followCoordinatorDirectory({
   // After a failure, request everything: waiting for a change would keep reporting the problem.
   let isCutOff = false
   const fetchNewer = async (): Promise<void> => {
-    const answer = await client.callLeader<{ directory: SecurityDirectory | null }>('coordinator', {
+    const answer = await client.callLeader<{ directory: UsersAndRoles | null }>('coordinator', {
       method: 'GET',
-      path: `${directoryPath}?version=${isCutOff ? -1 : holder.version()}`,
-      timeoutMs: directoryWaitMs + 10_000,
+      path: `${usersAndRolesPath}?version=${isCutOff ? -1 : holder.version()}`,
+      timeoutMs: usersAndRolesWaitMs + 10_000,
       signal: controller.signal,
     })
     isCutOff = false
@@ -126,7 +126,7 @@ export function followCoordinatorDirectory({
   const logTrouble = (error: unknown): void => {
     if (controller.signal.aborted) return
     const text = describeTrouble(error, settings)
-    readiness.setTrouble('directory', text)
+    readiness.setTrouble('users', text)
     // During startup of a cluster, the coordinator is unavailable for a moment: do not log that.
     const mayPass = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
     if (!mayPass || performance.now() - startedAt > 5000) {
@@ -140,7 +140,7 @@ export function followCoordinatorDirectory({
         await fetchNewer()
         refusedDelay.reset()
         retryDelay.reset()
-        readiness.setTrouble('directory', undefined)
+        readiness.setTrouble('users', undefined)
         trouble.over('Resumed fetching users and roles from the coordinator')
         return 0
       } catch (error) {
