@@ -2,8 +2,8 @@ import { isBalancedFilter, parseDistinguishedName } from '@svc/domain/access'
 import { flagOf, placeOf } from '../configuration.ts'
 import type { Check } from '../findings.ts'
 import { usesLdaps } from '../stores.ts'
-import { nobodyLogsIn, ofDirectory } from './directory-check.ts'
 import { javaTrustStoreNote } from './java-trust-store.ts'
+import { nobodyLogsIn, ofDirectory } from './ldap-check.ts'
 
 /** Checks of the properties of LDAP directories. */
 export const directoryChecks: readonly Check[] = [

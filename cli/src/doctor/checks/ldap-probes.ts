@@ -2,7 +2,7 @@ import type { LdapProbeResult } from '@svc/shared/security'
 import { type Server, textOf } from '../configuration.ts'
 import type { Check, Hit } from '../findings.ts'
 import { chainOf } from '../logins.ts'
-import { type Directory, nobodyLogsIn, ofDirectory } from './directory-check.ts'
+import { type Directory, nobodyLogsIn, ofDirectory } from './ldap-check.ts'
 
 /** What is wrong if a probe ends in a certain way: the property to blame, the problem, and how to fix it. */
 interface FailedProbe {
