@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describeError } from '@svc/domain/failure'
 import { type Database, saveSecurityEvents } from '../postgres/index.ts'
-import { type Clock, createTroubleLog, type Logger } from '../runtime/index.ts'
+import { type Clock, createProblemLog, type Logger } from '../runtime/index.ts'
 import { createEventBudgets } from './event-budgets.ts'
 import { createPendingEvents, type PendingEvent, type PendingEvents } from './pending-events.ts'
 import { type EventGroup, eventKey, type SecurityEvent, storable } from './security-event.ts'
@@ -77,7 +77,7 @@ function eventWriter(
   logger: Logger,
   server: () => string,
 ): () => Promise<void> {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const entryOf = ({ event: { details, ...event }, count }: PendingEvent) => ({
     ...event,
     author: '',
@@ -94,10 +94,10 @@ function eventWriter(
         for (const entry of refused) logger.error('The metadata store rejected an audit entry', { ...entry })
       } catch (error) {
         pending.takeBack(due.slice(start), now)
-        trouble.report('Failed to write audit entries; retrying', { error: describeError(error) })
+        problemLog.report('Failed to write audit entries; retrying', { error: describeError(error) })
         return
       }
     }
-    trouble.over('Resumed writing audit entries')
+    problemLog.over('Resumed writing audit entries')
   }
 }

@@ -497,9 +497,9 @@ describe('a data server', () => {
     await server.start()
     const sender = await openSender(scope)
     state.isDown = true
-    await waitUntil('the problem', () => context.readiness.troubles() !== '')
+    await waitUntil('the problem', () => context.readiness.problems() !== '')
     assert.match(
-      context.readiness.troubles(),
+      context.readiness.problems(),
       /^Failed to report to the coordinator leader: \[http:.*Internal error/,
     )
     assert.equal(context.logger.having('Failed to report to the coordinator leader').length, 1)
@@ -507,7 +507,7 @@ describe('a data server', () => {
     await request(sender, context, server, [load(one)])
     await waitUntil('it still loads segments', () => server.served.has(one.identifier))
     state.isDown = false
-    await waitUntil('the problem is gone', () => context.readiness.troubles() === '')
+    await waitUntil('the problem is gone', () => context.readiness.problems() === '')
     assert.equal(context.logger.having('Resumed reporting to the coordinator leader').length, 1)
   })
 

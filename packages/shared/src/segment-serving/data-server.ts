@@ -2,7 +2,7 @@ import { describeError } from '@svc/domain/failure'
 import { deepStorageConfig, openDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { type RequestReceiver, receiveRequests } from '../redis/index.ts'
-import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
+import { createProblemLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { createRequestExecutor } from './execute-requests.ts'
@@ -143,21 +143,21 @@ function startReporter(
   { logger, readiness, stopping }: Pick<ServiceContext, 'logger' | 'readiness' | 'stopping'>,
   report: () => Promise<void>,
 ): Loop {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const delay = growingDelay(100, reportPeriodMs)
   return startLoop(
     reportPeriodMs,
     async () => {
       await report()
       delay.reset()
-      readiness.setTrouble('report', undefined)
-      trouble.over('Resumed reporting to the coordinator leader')
+      readiness.setProblem('report', undefined)
+      problemLog.over('Resumed reporting to the coordinator leader')
     },
     (error) => {
       if (stopping.aborted) return
       const problem = describeError(error)
-      readiness.setTrouble('report', `Failed to report to the coordinator leader: ${problem}`)
-      trouble.report('Failed to report to the coordinator leader', { error: problem })
+      readiness.setProblem('report', `Failed to report to the coordinator leader: ${problem}`)
+      problemLog.report('Failed to report to the coordinator leader', { error: problem })
       return delay.next()
     },
   )

@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
+import { createProblemLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import type { ServerReport } from './report.ts'
 import { type ReportedChanges, ReportLog } from './report-log.ts'
@@ -111,7 +111,7 @@ interface Receiver {
 }
 
 function createReceiver(context: Context, baseUrl: string, reports: StandbyReports): Receiver {
-  const trouble = createTroubleLog(context.logger)
+  const problemLog = createProblemLog(context.logger)
   const retryDelay = growingDelay(periodMs, maxRetryMs)
   let retryAtMs = Number.NEGATIVE_INFINITY
   let sending: Promise<void> | undefined
@@ -119,11 +119,11 @@ function createReceiver(context: Context, baseUrl: string, reports: StandbyRepor
     try {
       await sendAll(context, baseUrl, reports)
       retryDelay.reset()
-      trouble.over('Resumed reporting to a standby coordinator')
+      problemLog.over('Resumed reporting to a standby coordinator')
     } catch (error) {
       retryAtMs = performance.now() + retryDelay.next()
       if (!context.stopping.aborted)
-        trouble.report('Failed to report to a standby coordinator', { baseUrl, error: describeError(error) })
+        problemLog.report('Failed to report to a standby coordinator', { baseUrl, error: describeError(error) })
     } finally {
       sending = undefined
     }

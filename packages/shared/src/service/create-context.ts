@@ -47,7 +47,7 @@ export function createContext(
 ): CreatedContext {
   const logger = createLogger(settings, configuredName(settings))
   const readiness = createReadiness()
-  const stores = followStores(settings, tlsStores, logger, (text) => readiness.setTrouble('stores', text))
+  const stores = followStores(settings, tlsStores, logger, (text) => readiness.setProblem('stores', text))
   const { database, coordination } = openDatabases(settings, maxConnections)
   const discovery = startDiscovery(coordination, settings, logger)
   const journal = createCallJournal(rememberedCalls)

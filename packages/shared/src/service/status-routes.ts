@@ -48,7 +48,7 @@ export const statusRoutes = (parts: StatusParts): Route[] => [
 
 function readinessRoutes({ readiness }: Pick<StatusParts, 'readiness'>): Route[] {
   const notReady = (): never => {
-    throw unavailable(readiness.troubles() || 'The server is starting')
+    throw unavailable(readiness.problems() || 'The server is starting')
   }
   return [
     route({
@@ -65,7 +65,7 @@ function readinessRoutes({ readiness }: Pick<StatusParts, 'readiness'>): Route[]
       access: open,
       summary: 'Check whether the server has started and has no problems',
       answers: [jsonAnswer(z.boolean())],
-      handle: () => (readiness.isReady() && readiness.troubles() === '') || notReady(),
+      handle: () => (readiness.isReady() && readiness.problems() === '') || notReady(),
     }),
   ]
 }

@@ -163,12 +163,12 @@ describe('the users and roles of the coordinator', () => {
     const { context, users } = await follow(scope)
     const missing = users.current()
     assert.ok('missing' in missing && /have not been fetched from the coordinator yet/.test(missing.missing))
-    await waitUntil('the problem', () => context.readiness.troubles() !== '')
+    await waitUntil('the problem', () => context.readiness.problems() !== '')
     const { state, requested } = await startLeader(scope)
     await users.loaded
     assert.deepEqual(users.current(), versionWithRole(1))
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
-    assert.equal(context.readiness.troubles(), '')
+    assert.equal(context.readiness.problems(), '')
     state.version = 2
     state.wake()
     await waitUntil('the change', () => rolesOf(users.current())[0] === 'role of 2')
@@ -189,19 +189,19 @@ describe('the users and roles of the coordinator', () => {
     state.failure = unauthorized('no')
     state.wake()
     const cause = `Coordinator [${url}] rejected the escalator credentials of user [svc_system]. Correct [svc.escalator.internalClientPassword] on this server, or allow this server's address in [svc.auth.internalClientAllowedNetworks] on the coordinator`
-    await waitUntil('the problem', () => context.readiness.troubles() === cause)
+    await waitUntil('the problem', () => context.readiness.problems() === cause)
     assert.equal(context.logger.having(cause).length, 1)
     assert.deepEqual(users.current(), versionWithRole(1))
     state.failure = forbidden('no')
     await waitUntil('the other problem', () =>
-      /svc\.escalator\.internalClientUsername/.test(context.readiness.troubles()),
+      /svc\.escalator\.internalClientUsername/.test(context.readiness.problems()),
     )
     let changes = 0
     users.onChange(() => changes++)
     state.failure = undefined
     await waitUntil(
       'the problem is over, although nothing has changed',
-      () => context.readiness.troubles() === '',
+      () => context.readiness.problems() === '',
     )
     assert.deepEqual([users.current(), changes], [versionWithRole(1), 0])
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
@@ -217,7 +217,7 @@ describe('the users and roles of the coordinator', () => {
     await users.loaded
     await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     await users.stop()
-    assert.equal(context.readiness.troubles(), '')
+    assert.equal(context.readiness.problems(), '')
     assert.deepEqual(
       context.logger.lines.filter(({ level }) => level === 'warn'),
       [],

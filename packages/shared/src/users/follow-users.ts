@@ -3,7 +3,7 @@ import type { ServiceClient } from '../client/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Discovery } from '../discovery/index.ts'
 import { type Database, loadUsersAndRoles, securityChannel } from '../postgres/index.ts'
-import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
+import { createProblemLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { UsersAndRoles, UsersSource } from '../security/index.ts'
 
 /** Users and roles that are kept up to date until `stop`. */
@@ -66,7 +66,7 @@ const storePollMs = 30_000
 /** Follows users and roles in the metadata store, on a coordinator. */
 export async function followStoredUsers(database: Database, logger: Logger): Promise<FollowedUsers> {
   const holder = createHolder('Users and roles have not been loaded from the metadata store yet')
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const load = async () => {
     const stored = await loadUsersAndRoles(database)
     // Two loads may be in progress, and the older one may finish last.
@@ -74,7 +74,7 @@ export async function followStoredUsers(database: Database, logger: Logger): Pro
   }
   await load()
   const loop = startLoop(storePollMs, load, (error) =>
-    trouble.report('Failed to load users and roles from the metadata store', { error: String(error) }),
+    problemLog.report('Failed to load users and roles from the metadata store', { error: String(error) }),
   )
   try {
     await database.listen(securityChannel, loop.wake)
@@ -105,7 +105,7 @@ export function followCoordinatorUsers({
   logger,
 }: CoordinatorFollower): FollowedUsers {
   const holder = createHolder('Users and roles have not been fetched from the coordinator yet')
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const refusedDelay = growingDelay(50, 5000)
   // Notice a returning coordinator soon: until then, this server uses its previous users and roles.
   const retryDelay = growingDelay(50, 1000)
@@ -123,14 +123,14 @@ export function followCoordinatorUsers({
     isCutOff = false
     if (answer.directory && answer.directory.version !== holder.version()) holder.replace(answer.directory)
   }
-  const logTrouble = (error: unknown): void => {
+  const reportProblem = (error: unknown): void => {
     if (controller.signal.aborted) return
-    const text = describeTrouble(error, settings)
-    readiness.setTrouble('users', text)
+    const text = describeProblem(error, settings)
+    readiness.setProblem('users', text)
     // During startup of a cluster, the coordinator is unavailable for a moment: do not log that.
     const mayPass = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
     if (!mayPass || performance.now() - startedAt > 5000) {
-      trouble.report(text)
+      problemLog.report(text)
     }
   }
   const loop = startLoop(
@@ -140,18 +140,18 @@ export function followCoordinatorUsers({
         await fetchNewer()
         refusedDelay.reset()
         retryDelay.reset()
-        readiness.setTrouble('users', undefined)
-        trouble.over('Resumed fetching users and roles from the coordinator')
+        readiness.setProblem('users', undefined)
+        problemLog.over('Resumed fetching users and roles from the coordinator')
         return 0
       } catch (error) {
         isCutOff = true
-        logTrouble(error)
+        reportProblem(error)
         const isUnavailable =
           error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
         return (isUnavailable ? retryDelay : refusedDelay).next()
       }
     },
-    logTrouble,
+    reportProblem,
   )
   const unwatch = discovery.onLeaderFound('coordinator', () => {
     retryDelay.reset()
@@ -168,7 +168,7 @@ export function followCoordinatorUsers({
   }
 }
 
-function describeTrouble(error: unknown, settings: Settings): string {
+function describeProblem(error: unknown, settings: Settings): string {
   if (error instanceof Failure && error.code === 'unauthorized') {
     const user = settings.get('svc.escalator.internalClientUsername')
     return `Coordinator [${error.context.server}] rejected the escalator credentials of user [${user}]. Correct [svc.escalator.internalClientPassword] on this server, or allow this server's address in [svc.auth.internalClientAllowedNetworks] on the coordinator`

@@ -1,6 +1,6 @@
 import { describeError } from '@svc/domain/failure'
 import type { DiscoveredNode } from '@svc/shared/discovery'
-import { createTroubleLog, growingDelay, startLoop } from '@svc/shared/runtime'
+import { createProblemLog, growingDelay, startLoop } from '@svc/shared/runtime'
 import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import { type Departure, FollowedSegments } from './followed-segments.ts'
@@ -35,7 +35,7 @@ export function followHistorical(
   holders: Holders,
 ): FollowedServer {
   const controller = new AbortController()
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const delay = growingDelay(50, 5000)
   let synced = false
   let reachable = true
@@ -82,12 +82,12 @@ export function followHistorical(
     async () => {
       await fetchChanges(waitMs, waitMs + 10_000)
       delay.reset()
-      trouble.over(`Segment changes arrive again from historical [${node.name}]`)
+      problemLog.over(`Segment changes arrive again from historical [${node.name}]`)
     },
     (error) => {
       if (stopping.aborted || controller.signal.aborted) return undefined
       reachable = false
-      trouble.report(`Failed to get segment changes from historical [${node.name}]`, {
+      problemLog.report(`Failed to get segment changes from historical [${node.name}]`, {
         error: describeError(error),
       })
       return delay.next()

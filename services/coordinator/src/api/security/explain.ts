@@ -2,7 +2,7 @@ import { type ExplainedAccess, explainAccess, permissionSchema } from '@svc/doma
 import { checked, omittable, readOneOf } from '@svc/domain/validation'
 import { type Access, jsonAnswer, type Route, route, securityConfig, shapeOf } from '@svc/shared/http'
 import { loadUsersAndRoles } from '@svc/shared/postgres'
-import { createTroubleLog } from '@svc/shared/runtime'
+import { createProblemLog } from '@svc/shared/runtime'
 import {
   authorizerOptions,
   compileNamePattern,
@@ -133,10 +133,10 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
 
 /** Returns a function that opens the directories when an explanation first needs them. */
 function directoriesOnDemand({ settings, logger }: Pick<ServiceContext, 'settings' | 'logger'>) {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   let opened: ReturnType<typeof openLdapLogins> | undefined
   return () => {
-    opened ??= openLdapLogins(settings, () => performance.now(), trouble.report)
+    opened ??= openLdapLogins(settings, () => performance.now(), problemLog.report)
     return opened
   }
 }

@@ -3,74 +3,74 @@ import type { Settings } from '../config/index.ts'
 import {
   createDatabase,
   type Database,
-  loadServerTroubles,
-  removeServerTrouble,
-  type ServerTrouble,
-  saveServerTrouble,
+  loadServerProblems,
+  removeServerProblem,
+  type ServerProblem,
+  saveServerProblem,
 } from '../postgres/index.ts'
-import { createTroubleLog, type Logger, type Loop, type Readiness, startLoop } from '../runtime/index.ts'
+import { createProblemLog, type Logger, type Loop, type Readiness, startLoop } from '../runtime/index.ts'
 
 const savePeriodMs = 1000
 
 /** Time after which a problem expires. A server in a restart loop reports it at every start. */
-export const troubleLifeMs = 60_000
+export const problemLifeMs = 60_000
 
 // The process is about to exit, which must not take long.
 const lastSaveMs = 400
 
-type TroubledServer = Pick<ServerTrouble, 'role' | 'name'>
+type ReportingServer = Pick<ServerProblem, 'role' | 'name'>
 
 /** Publishes the problems of this server in the metadata store while it has any. */
-export function saveTroubles(database: Database, server: TroubledServer, readiness: Readiness): Loop {
+export function saveProblems(database: Database, server: ReportingServer, readiness: Readiness): Loop {
   // If this process got this far, problems from an earlier process of this server are over.
-  let savedTrouble: string | undefined = 'unknown'
+  let savedProblem: string | undefined = 'unknown'
   let age = 0
-  const saveTrouble = async (): Promise<void> => {
-    const trouble = readiness.troubles()
+  const saveProblem = async (): Promise<void> => {
+    const problem = readiness.problems()
     age += savePeriodMs
-    if (trouble === savedTrouble && (trouble === '' || age < troubleLifeMs / 4)) return
-    if (trouble === '') await removeServerTrouble(database, server)
-    else await saveServerTrouble(database, { ...server, trouble })
-    savedTrouble = trouble
+    if (problem === savedProblem && (problem === '' || age < problemLifeMs / 4)) return
+    if (problem === '') await removeServerProblem(database, server)
+    else await saveServerProblem(database, { ...server, problem })
+    savedProblem = problem
     age = 0
   }
   // Nothing can be published while the metadata store is unavailable.
-  return startLoop(savePeriodMs, saveTrouble, () => undefined)
+  return startLoop(savePeriodMs, saveProblem, () => undefined)
 }
 
 /** Publishes why a process exits because of its configuration, if the metadata store is available. */
-export async function saveLastTrouble(
+export async function saveLastProblem(
   settings: Settings,
-  server: TroubledServer,
-  trouble: string,
+  server: ReportingServer,
+  problem: string,
 ): Promise<void> {
-  const savedTrouble = (async () => {
+  const savedProblem = (async () => {
     const database = createDatabase(settings, { connections: 1, applicationName: 'svc exit report' })
-    await saveServerTrouble(database, { ...server, trouble })
+    await saveServerProblem(database, { ...server, problem })
     await database.close()
   })()
   const late = new Promise<void>((resolve) => setTimeout(resolve, lastSaveMs))
   // If it cannot be published, there is only the message on the console.
-  await Promise.race([savedTrouble.catch(() => undefined), late])
+  await Promise.race([savedProblem.catch(() => undefined), late])
 }
 
 /** Logs the problems of other servers: immediately when they change, then at growing intervals. */
-export function logTroubles(database: Database, logger: Logger, self: () => string): Loop {
-  const logs = new Map<string, ReturnType<typeof createTroubleLog>>()
-  const own = createTroubleLog(logger)
+export function logProblems(database: Database, logger: Logger, self: () => string): Loop {
+  const logs = new Map<string, ReturnType<typeof createProblemLog>>()
+  const own = createProblemLog(logger)
   const look = async (): Promise<void> => {
-    const troubles = await loadServerTroubles(database, troubleLifeMs)
-    const troubled = new Set<string>()
-    for (const { role, name, trouble } of troubles) {
+    const problems = await loadServerProblems(database, problemLifeMs)
+    const affected = new Set<string>()
+    for (const { role, name, problem } of problems) {
       const server = `${role} ${name}`
       if (server === self()) continue
-      troubled.add(server)
-      const log = logs.get(server) ?? createTroubleLog(logger)
+      affected.add(server)
+      const log = logs.get(server) ?? createProblemLog(logger)
       logs.set(server, log)
-      log.report(`Server [${server}] reported a problem: ${trouble}`, { from: server })
+      log.report(`Server [${server}] reported a problem: ${problem}`, { from: server })
     }
     for (const [server, log] of logs) {
-      if (troubled.has(server)) continue
+      if (affected.has(server)) continue
       log.over(`Server [${server}] has recovered`)
       logs.delete(server)
     }
