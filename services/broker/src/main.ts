@@ -5,11 +5,11 @@ import { runService, type ServiceContext, type ServicePart } from '@svc/shared/s
 import { z } from 'zod'
 
 import { createQueries } from './query/index.ts'
-import { createServedView, type ServedView } from './served/index.ts'
+import { createServerView, type ServerView } from './server-view/index.ts'
 
 /** A broker knows which servers serve which segments. With a segment cache, it also loads the segments of broadcast rules. */
 function buildBroker(context: ServiceContext): ServicePart {
-  const view = createServedView(context)
+  const view = createServerView(context)
   const dataServer = createDataServer(context, 'broker')
   const queries = createQueries(context, view, dataServer)
   return {
@@ -26,7 +26,7 @@ function buildBroker(context: ServiceContext): ServicePart {
   }
 }
 
-function brokerRoutes(view: ServedView): Route[] {
+function brokerRoutes(view: ServerView): Route[] {
   return [
     route({
       method: 'GET',

@@ -352,7 +352,7 @@ const ofTasks: readonly KnownMutation[] = [
   },
 ]
 
-const followed = 'services/broker/src/served/followed-segments.ts'
+const followed = 'services/broker/src/server-view/followed-segments.ts'
 
 const ofRequests: readonly KnownMutation[] = [
   {

@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { removeNode, sql } from '@svc/shared/postgres'
 import { type DataServer, ServedSegments, servedSegmentsRoute } from '@svc/shared/segment-serving'
 import { createTestContext, createTestStores, waitUntil } from '@svc/shared/testing'
-import { createServedView } from './index.ts'
+import { createServerView } from './index.ts'
 
 const stores = await createTestStores({ after })
 beforeEach(() => stores.database.query(sql`DELETE FROM nodes`))
@@ -51,7 +51,7 @@ async function startView(scope: TestContext) {
     'svc.discovery.heartbeatPeriod': 'PT0.1S',
     'svc.discovery.timeout': 'PT30S',
   })
-  const view = createServedView(context)
+  const view = createServerView(context)
   view.start()
   scope.after(() => {
     context.beginToStop()

@@ -6,7 +6,7 @@ import { type FollowedServer, followHistorical, type Holders } from './follow-hi
 import type { Departure } from './followed-segments.ts'
 
 /** A view of which historical serves which segments. */
-export interface ServedView {
+export interface ServerView {
   /** Whether the view has received the first list from every announced historical. */
   isInitialized(): boolean
   /** Returns the reachable servers that serve a segment. */
@@ -72,9 +72,9 @@ class SegmentServers implements Holders {
   }
 }
 
-export function createServedView(
+export function createServerView(
   context: Pick<ServiceContext, 'client' | 'discovery' | 'logger' | 'stopping'>,
-): ServedView {
+): ServerView {
   const { discovery, logger, stopping } = context
   const followed = new Map<string, FollowedServer>()
   const servers = new SegmentServers()
