@@ -7,7 +7,7 @@ import {
   type PreviewedDatasource,
 } from '@svc/domain/preview'
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
-import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import { acquireLease, createDatabase, releaseLease, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
