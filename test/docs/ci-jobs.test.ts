@@ -23,7 +23,7 @@ const ofPage = new Set(
 )
 
 /** Commands of a job that belong to the user's repository. */
-const isOwn = (command: string): boolean => /^(npm test$|cd (svc|\.\.)$|git clone )/.test(command)
+const isOwn = (command: string): boolean => /^(npm test$|cd (svc|\.\.)$|git (init|fetch|checkout) )/.test(command)
 
 function scriptsOf(job: unknown): string[] {
   if (typeof job !== 'object' || job === null) return []
