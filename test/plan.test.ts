@@ -319,7 +319,7 @@ describe('plan and apply', () => {
     assert.equal(planned.status, 4, planned.stderr)
     assert.match(planned.stderr, /Failed because of --fail-on: \[unused\] \(59 segments/)
     assert.match(planned.stdout, /EUR per month before \| after \| change \| on \d{4}-\d\d-\d\d/)
-    assert.match(planned.stderr, /Policy: Datasource \[flights\]: 59 segments .* which is 100\.0%/)
+    assert.match(planned.stderr, /Policy violation: Datasource \[flights\]: 59 segments .* which is 100\.0%/)
     const refused = await svc('apply', ...args, '--yes')
     assert.equal(refused.status, 4)
     assert.match(refused.stderr, /forbids this plan, so nothing was applied/)

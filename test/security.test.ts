@@ -143,7 +143,7 @@ describe('explain', () => {
     assert.deepEqual(JSON.parse(byGroup.stdout).roles[0].from, ['group mapping [analysts]'])
     const unknown = await explain('admin', '/nosuch')
     assert.equal(unknown.status, 2)
-    assert.match(unknown.stderr, /No server has the endpoint \[GET \/nosuch\]/)
+    assert.match(unknown.stderr, /Unknown endpoint \[GET \/nosuch\]/)
   })
 })
 

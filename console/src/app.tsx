@@ -69,7 +69,7 @@ function Screens() {
   const [location] = useLocation()
   return (
     <Boundary place={location} onRetry={retryScreens}>
-      <Suspense fallback={<Empty title="Loading" />}>
+      <Suspense fallback={<Empty title="Loading…" />}>
         <Switch>
           <Route path="/" component={OverviewScreen} />
           <Route path="/datasources" component={DatasourceList} />

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  certificatesText,
   checkCanRun,
   type Found,
   type PreparationOptions,
@@ -125,4 +126,14 @@ for (const { name, found, expect } of cannotRun) {
       ({ message }: Error) => expect.test(message) && !message.includes('\n'),
     )
   })
+}
+
+const counts = [
+  { issued: 8, text: 'issued 8 certificates' },
+  { issued: 1, text: 'issued 1 certificate and kept 7' },
+  { issued: 0, text: 'all 8 certificates are valid' },
+]
+for (const { issued, text } of counts) {
+  test(`says how many of 8 certificates were issued: ${issued}`, () =>
+    assert.equal(certificatesText(issued, 8), text))
 }

@@ -1,4 +1,5 @@
 import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
+import { countOf } from '@svc/domain/text'
 import { parseSizeBytes } from '@svc/domain/validation'
 
 /** The versions that created the volumes; stored in a volume and compared at each start. */
@@ -119,6 +120,13 @@ export function plannedHosts({ project, replicas, routerHosts }: PreparationOpti
     }
   }
   return hosts
+}
+
+/** Says how many certificates were issued, and how many are still in use: of `all`, all but `issued`. */
+export function certificatesText(issued: number, all: number): string {
+  if (issued === 0) return `all ${countOf(all, 'certificate')} are valid`
+  const kept = all - issued
+  return `issued ${countOf(issued, 'certificate')}${kept === 0 ? '' : ` and kept ${kept}`}`
 }
 
 function toGib(bytes: number): string {

@@ -6,6 +6,7 @@ import { ensureCertificates } from '@svc/cli/pki'
 import { knownMigrations } from '@svc/shared/postgres'
 import { containerHome as home } from './home.ts'
 import {
+  certificatesText,
   checkCanRun,
   type Installation,
   installationFormat,
@@ -54,7 +55,7 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
   }
   writeAtomically(installationFile, `${JSON.stringify(now)}\n`, 0o644)
   process.stdout.write(
-    `Prepared the cluster: issued ${issued.length} of ${hosts.size} certificates. To show the admin's password, run: docker compose run --rm password\n`,
+    `Prepared the cluster: ${certificatesText(issued.length, hosts.size)}. To show the admin's password, run: docker compose run --rm password\n`,
   )
 }
 

@@ -102,7 +102,7 @@ describe('a new user of the console', { skip }, () => {
       Tiers: /not within a year/,
       Compaction: /No datasource is compacted/,
       Runs: /Ingest a file/,
-      SQL: /There is no datasource that you may query/,
+      SQL: /There are no datasources that you can query/,
     }
     for (const [screen, text] of Object.entries(said)) {
       await open(screen)

@@ -22,8 +22,8 @@ export function addDrift(program: Command): void {
     .addHelpText(
       'after',
       `
-Compares only the configuration, without a preview. Lines with + are only in the files; lines with - are only in the
-cluster.
+Compares only the configuration; ./svc plan also previews the effects. Lines with + are only in the files; lines with -
+are only in the cluster.
 
 Example:
   ./svc drift state`,

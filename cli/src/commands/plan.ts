@@ -65,7 +65,7 @@ Examples:
       const violations = await policyViolationsOf(policy, made.plan.changes, made.preview)
       if (violations.length > 0) {
         process.exitCode = exitStatus.refused
-        for (const violation of violations) printProgress(`svc: Policy: ${violation}`)
+        for (const violation of violations) printProgress(`svc: Policy violation: ${violation}`)
       }
       const notice = policyNotice(policy, made.preview)
       if (notice !== undefined) printMessage(notice)

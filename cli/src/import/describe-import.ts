@@ -48,8 +48,13 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
   return [
     {
       part: 'segments',
-      difference: 'have no data, and their hash and range partitions have no bounds',
-      reason: 'virtual servers load segments without files, so queries and tasks cannot read them',
+      difference: 'have no data, so queries and tasks cannot read them',
+      reason: 'virtual servers load segments without files',
+    },
+    {
+      part: 'segments',
+      difference: 'hash and range partitions have no bounds',
+      reason: 'the number and count of partitions decide which segments are overshadowed',
     },
     ...(leftOut === 0
       ? []

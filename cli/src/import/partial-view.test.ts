@@ -39,7 +39,7 @@ const cases: readonly [name: string, change: Partial<ImportedParts>, signs: read
       counts: { value: { ...counts, datasourcesWithUsedSegments: ['koalas', 'wiki'] } },
       placement: { ...placement, unlisted: new Map([['koalas', 3]]), serversWithUnlisted: new Set(['a:1']) },
     },
-    [/load status/, /Servers have 3 replicas of unlisted segments in \[koalas\]$/],
+    [/load status/, /Servers have 3 replicas of segments of \[koalas\] that the source did not list$/],
   ],
   [
     'while servers drop a datasource that has no used segments',

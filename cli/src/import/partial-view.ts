@@ -28,7 +28,7 @@ export function signsOfPartialView({ segments, rules, counts, placement }: Impor
     const replicas = unlisted.reduce((sum, [, count]) => sum + count, 0)
     if (replicas > 0)
       signs.push(
-        `Servers have ${countOf(replicas, 'replica')} of unlisted segments in ${listOf(unlisted.map(([name]) => name))}`,
+        `Servers have ${countOf(replicas, 'replica')} of segments of ${listOf(unlisted.map(([name]) => name))} that the source did not list`,
       )
   }
   if ('value' in counts) signs.push(...signsOfCounts(counts.value, segments, placement))

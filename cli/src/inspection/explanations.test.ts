@@ -68,7 +68,7 @@ describe('the explanation of a segment', () => {
 The segment is under-replicated: [hot] has 1 of 2 replicas. Tier [hot]: the next run assigns 1 replica.
 
 Rules:
-- 3 more earlier rules do not apply
+- 3 other earlier rules do not apply
 - Rule [0] {"type":"dropByPeriod"} does not apply. The segment ends too early.
 - Default rule [0] {"type":"loadForever"} applies
 

@@ -188,7 +188,7 @@ const withOmitted = (table: string, omitted = 0, what: string): string =>
 function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: ExplanationAnswer): string[] {
   return [
     ...(omittedRules > 0
-      ? [`- ${countOf(omittedRules, 'more earlier rule')} ${omittedRules === 1 ? 'does' : 'do'} not apply`]
+      ? [`- ${countOf(omittedRules, 'other earlier rule')} ${omittedRules === 1 ? 'does' : 'do'} not apply`]
       : []),
     ...earlierRules.map((earlier) => `- ${ruleText(earlier)} does not apply. ${earlier.text}.`),
     ...(rule === undefined ? [] : [`- ${ruleText(rule)} applies`]),

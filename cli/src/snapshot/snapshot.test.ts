@@ -649,7 +649,7 @@ describe('a source folder', () => {
     file('unused-segments.jsonl', lines([unusedRow(5), unusedRow(2), unusedRow(5)]))
     await assert.rejects(
       exportSnapshot(openFolder(source), path.join(folder, 'twice'), everything),
-      /Row \[3\] of the unused segments: duplicate segment \[wiki_2026-01-05/,
+      /Row \[3\] of the list of unused segments: duplicate segment \[wiki_2026-01-05/,
     )
   })
 

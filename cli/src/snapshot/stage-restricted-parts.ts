@@ -103,12 +103,12 @@ async function* unusedLines(
     const { dataSegment, usedStatusLastUpdatedDate } = (value ?? {}) as Record<string, unknown>
     const read = problem === undefined ? readSegmentRow(dataSegment) : { problem }
     if ('problem' in read) {
-      problems.note(`Row [${row}] of the unused segments: ${read.problem}`)
+      problems.note(`Row [${row}] of the list of unused segments: ${read.problem}`)
       continue
     }
     const { id } = read.segment
     if (ids.has(id)) {
-      problems.note(`Row [${row}] of the unused segments: duplicate segment [${id}]`)
+      problems.note(`Row [${row}] of the list of unused segments: duplicate segment [${id}]`)
       continue
     }
     ids.add(id)

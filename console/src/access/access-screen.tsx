@@ -36,7 +36,7 @@ export function AccessScreen() {
         <p>{access.error.message}</p>
       </Empty>
     )
-  if (!access.data) return <Empty title="Loading" />
+  if (!access.data) return <Empty title="Loading…" />
   const { data } = access
   const canWrite = caller?.security.write === true
   const select = (kind: 'user' | 'role' | 'mapping') => (name: string) => setSubject({ kind, name })
@@ -46,8 +46,8 @@ export function AccessScreen() {
         <h1>Access</h1>
         <p className="sentence">
           {countOf(Object.keys(data.users).length, 'user')}, {countOf(Object.keys(data.roles).length, 'role')}
-          , and {countOf(Object.keys(data.mappings).length, 'group mapping')}. Resource names are regular
-          expressions.
+          , and {countOf(Object.keys(data.mappings).length, 'group mapping')}. In permissions, resource
+          names are regular expressions.
         </p>
         <Matrix
           access={data}

@@ -43,7 +43,7 @@ export function CompactionScreen() {
         <p>{status.error.message}</p>
       </Empty>
     )
-  if (!status.data) return <Empty title="Loading" />
+  if (!status.data) return <Empty title="Loading…" />
   const selectable = new Set([...statuses.map((one) => one.dataSource), ...names])
   if (dataSource !== undefined) selectable.add(dataSource)
   const choose = (name: string) => {

@@ -17,7 +17,7 @@ import { type ConfigStore, useConfigStore } from './use-config-store.ts'
 export function ConfigPanel({ dataSource }: { readonly dataSource: string }) {
   const configs = useCompactionConfigs()
   if (configs.error && !configs.data) return <Problem>{configs.error.message}</Problem>
-  if (!configs.data) return <p className="dim">Loading</p>
+  if (!configs.data) return <p className="dim">Loading…</p>
   return <Loaded dataSource={dataSource} configs={configs.data} />
 }
 

@@ -27,7 +27,7 @@ export function DatasourceList() {
   }, [data, search])
   if (!data)
     return (
-      <Empty title={error ? 'Datasources cannot be shown' : 'Loading'}>
+      <Empty title={error ? 'Datasources cannot be shown' : 'Loading…'}>
         {error && <p>{error.message}</p>}
       </Empty>
     )

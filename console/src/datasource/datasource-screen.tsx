@@ -30,7 +30,7 @@ export function DatasourceScreen({ dataSource }: { readonly dataSource: string }
   if (caller?.datasource?.read === false)
     return <NotShown>Showing this datasource requires READ on DATASOURCE {visible(dataSource)}.</NotShown>
   if (caller === undefined)
-    return error ? <NotShown>{error.message}</NotShown> : <Empty title="Loading the datasource" />
+    return error ? <NotShown>{error.message}</NotShown> : <Empty title="Loading the datasource…" />
   return <Readable dataSource={dataSource} />
 }
 
@@ -48,7 +48,7 @@ function Readable({ dataSource }: { readonly dataSource: string }) {
   const rules = useRules(dataSource)
   const problem = inventory.error ?? rules.error
   if (problem && !(inventory.data && rules.data)) return <NotShown>{problem.message}</NotShown>
-  if (!inventory.data || !rules.data) return <Empty title="Loading the cluster inventory" />
+  if (!inventory.data || !rules.data) return <Empty title="Loading the cluster inventory…" />
   return (
     <Loaded
       dataSource={dataSource}

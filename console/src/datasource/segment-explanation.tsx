@@ -27,7 +27,7 @@ export function SegmentPanel({
       </div>
       {error && <Problem>{error.message}</Problem>}
       {data && <Explanation explained={data} />}
-      {!data && !error && hasCluster() && <p className="dim">Loading the explanation</p>}
+      {!data && !error && hasCluster() && <p className="dim">Loading the explanation…</p>}
       {!hasCluster() && <LocalServers segment={segment} />}
     </section>
   )
@@ -112,7 +112,7 @@ function Rules({ explained }: { readonly explained: ExplanationAnswer }) {
       <ol>
         {omittedRules > 0 && (
           <li className="dim">
-            {countOf(omittedRules, 'more earlier rule')} {omittedRules === 1 ? 'does' : 'do'} not apply.
+            {countOf(omittedRules, 'other earlier rule')} {omittedRules === 1 ? 'does' : 'do'} not apply.
           </li>
         )}
         {earlierRules.map((one) => (

@@ -114,7 +114,7 @@ function NoAxis({
   const reason = whyNoAxis({ used: figures?.segments ?? 0, unused: unused?.length })
   if (reason === 'unknown')
     return problem === undefined ? (
-      <Empty title="Loading" />
+      <Empty title="Loading…" />
     ) : (
       <Empty title="No used segments">
         <p>Failed to load the unused segments: {problem}</p>

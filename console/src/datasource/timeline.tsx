@@ -131,7 +131,7 @@ function LaneNames({
       {moves.hidden > 0 && <text y={tops.moves + 33}>{`${moves.hidden} more below`}</text>}
       {isEdited && (
         <text className="future-text" y={tops.after + 16}>
-          rules after
+          edited rules
         </text>
       )}
       {cells.map(({ label }, index) => (

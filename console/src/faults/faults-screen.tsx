@@ -19,7 +19,7 @@ import { type RecoveryEvent, useRecoveryEvents, useTopologyServers } from './use
 /** The servers and their calls, faults to inject into them, and how the cluster recovers. */
 export function FaultsScreen() {
   const { data: caller } = useCaller()
-  if (!caller) return <Empty title="Loading" />
+  if (!caller) return <Empty title="Loading…" />
   if (!caller.simulation) return <NotSimulated />
   if (!caller.state.read)
     return (
@@ -54,7 +54,7 @@ function Loaded({ canWrite }: { readonly canWrite: boolean }) {
         <p>{faults.error.message}</p>
       </Empty>
     )
-  if (!servers || !faults.data) return <Empty title="Loading" />
+  if (!servers || !faults.data) return <Empty title="Loading…" />
   const place = placeOf(topology, selected)
   return (
     <div className="datasource">

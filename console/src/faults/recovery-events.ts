@@ -35,7 +35,7 @@ export function eventsBetween(before: Observation, after: Observation): string[]
       ? []
       : [
           after.isSettled
-            ? 'The cluster is settled.'
+            ? 'The cluster is settled again.'
             : 'The cluster is no longer settled: it is loading, moving, or dropping replicas, or waiting for servers.',
         ]),
   ]

@@ -48,7 +48,7 @@ export function OverviewScreen() {
         <p>{inventory.error.message}</p>
       </Empty>
     )
-  if (!inventory.data) return <Empty title="Loading" />
+  if (!inventory.data) return <Empty title="Loading…" />
   const { data } = inventory
   const isAllowed = hasCluster() && caller?.state.read === true
   if (future.isFuture) return <FutureOverview {...future} />

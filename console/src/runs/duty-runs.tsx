@@ -13,7 +13,7 @@ export function DutyRuns({
 }) {
   const { data, error } = useDutyRuns(role)
   if (error && !data) return <Problem>{error.message}</Problem>
-  if (!data) return <p className="dim">Loading</p>
+  if (!data) return <p className="dim">Loading…</p>
   const rows = runRows(data.find(({ name }) => name === group)?.runs ?? [])
   if (rows.length === 0) return <p className="dim">It has not run yet.</p>
   const hasRequests = rows.some((row) => row.kind === 'run' && row.requests !== undefined)

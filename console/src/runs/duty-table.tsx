@@ -9,7 +9,7 @@ import './runs.css'
 export function DutyTable() {
   const { data, error } = useDuties()
   if (error && !data) return <Problem>{error.message}</Problem>
-  if (!data) return <p className="dim">Loading</p>
+  if (!data) return <p className="dim">Loading…</p>
   return (
     <table>
       <thead>

@@ -52,7 +52,7 @@ export function RunsScreen() {
           {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} canIngest={canIngest} />}
           {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={select} />}
           {all.length === maxListedTasks && (
-            <p className="hint">The newest {countOf(maxListedTasks, 'task')} are listed.</p>
+            <p className="hint">Only the newest {countOf(maxListedTasks, 'task')} are shown.</p>
           )}
         </section>
       </div>

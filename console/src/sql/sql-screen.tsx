@@ -77,7 +77,7 @@ function Tables({ onInsert }: { onInsert(query: string): void }) {
     <aside aria-label="Tables">
       <h2>Tables</h2>
       {tables.error && <p className="problem">{tables.error.message}</p>}
-      {tables.data?.length === 0 && <p className="hint">There is no datasource that you may query.</p>}
+      {tables.data?.length === 0 && <p className="hint">There are no datasources that you can query.</p>}
       <ul className="lead">
         {tables.data?.map((name) => (
           <li key={name}>

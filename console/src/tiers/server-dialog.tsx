@@ -28,7 +28,7 @@ export function ServerDialog({ server, onClose }: { readonly server: DataServer;
       {() => (
         <>
           {error && <Problem>{error.message}</Problem>}
-          {!data && !error && <p className="dim">Loading the explanation</p>}
+          {!data && !error && <p className="dim">Loading the explanation…</p>}
           <ul className="sentences">
             {data?.sentences.map((text) => (
               <li key={text}>

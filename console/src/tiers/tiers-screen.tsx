@@ -48,7 +48,7 @@ export function TiersScreen() {
         <p>Showing servers requires READ on STATE.</p>
       </Empty>
     )
-  return caller === undefined ? <Empty title="Loading" /> : <Readable />
+  return caller === undefined ? <Empty title="Loading…" /> : <Readable />
 }
 
 function Readable() {
@@ -63,7 +63,7 @@ function Readable() {
         <p>{servers.error.message}</p>
       </Empty>
     )
-  if (!servers.data) return <Empty title="Loading" />
+  if (!servers.data) return <Empty title="Loading…" />
   if (servers.data.length === 0)
     return (
       <Empty title="No server has reported yet">
@@ -276,7 +276,7 @@ function ServerGrid(input: GridInput) {
         className={input.onExplain ? 'scroll servers' : 'scroll servers short'}
         tabIndex={0}
         role="group"
-        aria-label={`${servers.length} servers`}
+        aria-label={countOf(servers.length, 'server')}
       >
         <div style={{ height: rows.getTotalSize() }} className="virtual">
           {rows.getVirtualItems().map(({ index, start }) => (

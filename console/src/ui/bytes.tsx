@@ -1,8 +1,8 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes } from '@svc/domain/text'
 
 /** A number of bytes in a unit that people read. The exact number is shown on hover. */
 export const Bytes = ({ of }: { readonly of: number }) => (
-  <span title={`${formatCount(of)} bytes`}>{formatBytes(of)}</span>
+  <span title={countOf(of, 'byte')}>{formatBytes(of)}</span>
 )
 
 /** A cell of a table with a number of bytes. */

@@ -44,7 +44,7 @@ describe('of the source', () => {
     ['metric', 'packages/shared/src/metrics/definitions.ts', /ready/],
     ['monitoring', 'deploy/monitoring/alerts.yml', /\{\{ \$labels/],
     ['monitoring', 'deploy/monitoring/dashboard.json', /\w+/],
-    ['console', 'console/src/sql/sql-screen.tsx', /^There is no datasource that you may query\.$/],
+    ['console', 'console/src/sql/sql-screen.tsx', /^There are no datasources that you can query\.$/],
     ['console', 'console/src/sql/sql-screen.tsx', /^Tables$/],
     ['console', 'console/src/cluster/health-queries.ts', /unfinished tasks/],
     ['output', 'deploy/github/plan.mjs', /The plan is too long for a comment/],

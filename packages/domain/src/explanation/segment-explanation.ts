@@ -130,7 +130,7 @@ export interface NextEvent {
   /** When it happens, in epoch milliseconds; undefined if that is not known. */
   readonly at?: number
   readonly text: string
-  /** The position in the load queue of a server or among the replicas that wait for a tier, from 1, and when the load is expected to end, in epoch milliseconds. */
+  /** The position in the load queue of a server or among the replicas of a tier that wait for later runs, starting at 1, and when the load is expected to end, in epoch milliseconds. */
   readonly place?: number
   readonly doneAt?: number
 }

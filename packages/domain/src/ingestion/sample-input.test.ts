@@ -41,7 +41,7 @@ test('reads only the first rows of a long file', () => {
 })
 
 for (const [text, message] of [
-  ['', /The file has no rows/],
+  ['', /The file is empty/],
   ['[{"a":1}]', /expected CSV, or JSON Lines/],
   ['{"a":1}\n{"a"\n', /Invalid line \[2\]: expected a JSON object/],
   ['{"a":1}\n{"a":1} 2', /Invalid line \[2\]/],

@@ -30,7 +30,7 @@ const [minTimeMs, maxTimeMs] = [631_152_000_000, 4_102_444_800_000]
 /** Detects the columns of the start of a CSV file with a header line, or of JSON Lines. Throws invalidInput for other text. */
 export function sampleInput(text: string): InputSample {
   const first = text.trimStart().charAt(0)
-  if (first === '') throw invalidInput('The file has no rows')
+  if (first === '') throw invalidInput('The file is empty')
   if (first === '[') throw invalidInput('Invalid file: expected CSV, or JSON Lines with one object per line')
   const rows = first === '{' ? rowsOfJson(text) : rowsOfCsv(text)
   const values = new Map<string, string[]>()

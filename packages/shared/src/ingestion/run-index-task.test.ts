@@ -522,6 +522,10 @@ describe('columns', () => {
     })
     const result = await bench.run({ inputSource: input, dimensionsSpec: { dimensions: ['User'] } })
     assert.deepEqual(await bench.rows(result, 'User'), [{ User: 'b' }])
+    const metric = { inputSource: input, metricsSpec: [{ type: 'count', name: 'USER' }] }
+    await assert.rejects(bench.run(metric), {
+      message: /^Column \[user\] of the input and metric \[USER\] differ only in case\. List the dimensions/,
+    })
   })
 
   it('with control characters in the name are rejected', async () => {

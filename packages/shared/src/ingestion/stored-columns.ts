@@ -20,7 +20,8 @@ export function metricValueType({ type }: Pick<MetricSpec, 'type'>): StoredType 
 const listDimensions = 'List the dimensions to ingest in [spec.dataSchema.dimensionsSpec.dimensions]'
 
 function checkNames(names: readonly string[], spec: IndexSpec): void {
-  const taken = new Map(spec.metrics.map(({ name }) => [name.toLowerCase(), name]))
+  const metrics = new Set(spec.metrics.map(({ name }) => name))
+  const taken = new Map([...metrics].map((name) => [name.toLowerCase(), name]))
   for (const name of names) {
     if (name === '') throw invalidInput(`The input has a column without a name. ${listDimensions}`)
     if (hasControlCharacter(name)) {
@@ -30,9 +31,10 @@ function checkNames(names: readonly string[], spec: IndexSpec): void {
     }
     const other = taken.get(name.toLowerCase())
     if (other !== undefined) {
-      throw invalidInput(
-        `Columns [${other}] and [${name}] of the input differ only in case. ${listDimensions}`,
-      )
+      const both = metrics.has(other)
+        ? `Column [${name}] of the input and metric [${other}]`
+        : `Columns [${other}] and [${name}] of the input`
+      throw invalidInput(`${both} differ only in case. ${listDimensions}`)
     }
     taken.set(name.toLowerCase(), name)
   }

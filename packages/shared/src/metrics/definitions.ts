@@ -36,7 +36,7 @@ export const metricDefinitions = {
   svc_ready: gauge('1 if the server is ready and reports no problems', [], 'all'),
   svc_leader: gauge('1 if this server is the leader for its role', [], 'coordinator, overlord'),
   svc_http_requests_total: counter('HTTP requests served', ['method', 'status'], 'all'),
-  svc_http_request_seconds_total: counter('total time from request to response', ['method'], 'all'),
+  svc_http_request_seconds_total: counter('total time from request to response, in seconds', ['method'], 'all'),
   svc_connections_refused_total: counter(
     'connections closed because too many were open, by limit: address, total',
     ['limit'],

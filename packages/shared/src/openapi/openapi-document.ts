@@ -104,7 +104,7 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
       schemas: { Error: errorSchema(), ...shapes.byTitle() },
       responses: {
         Error: errorResponse('The request failed; the body says why'),
-        Busy: errorResponse('Too many queries, large requests, or failed logins', {
+        Busy: errorResponse('Too many concurrent queries or large requests, or too many failed logins', {
           'Retry-After': {
             description: 'Seconds to wait before retrying, if known',
             schema: { type: 'integer' },

@@ -119,7 +119,7 @@ async function checkSegments(
     }
     if (state.kind === 'damaged') {
       damaged.push({ folder: folderName, problem: state.problem, payload: state.payload })
-      logger.warn('Removed a damaged segment from the cache', {
+      logger.warn('Found a damaged segment in the cache; removing it', {
         folder: folderName,
         location: location.path,
         problem: state.problem,

@@ -118,7 +118,7 @@ const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number
     method: 'GET',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval/explainCompaction',
     access: datasource('READ'),
-    summary: 'Explain why each interval that overlaps the given interval (start_end) is or is not compacted',
+    summary: 'Explain why each interval that overlaps the given interval (format: `start_end`) is or is not compacted',
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string

@@ -144,7 +144,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       path: `${base}/datasources/:dataSource/intervals/:interval`,
       access: datasource('READ'),
       summary:
-        'List the served segments within an interval (start_end); `simple` returns sizes by interval, `full` adds servers',
+        'List the served segments within an interval (format: `start_end`); `simple` returns sizes by interval, `full` adds servers',
       query: detail,
       answers: [jsonAnswer(intervalsShape), noContent('No segments of the datasource are served')],
       handle: async ({ params, query }) => {
@@ -233,7 +233,7 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       path: `${base}/intervals/:interval`,
       access: authenticated,
       summary:
-        'Get the total size of the served segments within an interval (start_end); `simple` returns sizes by interval, `full` returns sizes by interval and datasource',
+        'Get the total size of the served segments within an interval (format: `start_end`); `simple` returns sizes by interval, `full` returns sizes by interval and datasource',
       query: detail,
       answers: [
         jsonAnswer(

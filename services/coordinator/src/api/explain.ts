@@ -91,7 +91,7 @@ const usedShape = z
           .int()
           .optional()
           .describe(
-            'Position in the load queue of a server, or among the replicas that wait for a tier, from 1',
+            'Position in the load queue of a server, or among the replicas of a tier that wait for later runs, starting at 1',
           ),
         doneAt: z.string().optional().describe('Expected completion time of the load'),
       }),
@@ -156,7 +156,7 @@ export function explainRoutes(
       method: 'GET',
       path: `${base}/intervals/:interval/explain`,
       access: datasource('READ'),
-      summary: 'Explain the used segments that overlap an interval (start_end), and count the unused ones',
+      summary: 'Explain the used segments that overlap an interval (format: `start_end`), and count the unused ones',
       answers: [jsonAnswer(intervalShape)],
       handle: ({ params, caller, signal }) =>
         explanations.ofInterval(

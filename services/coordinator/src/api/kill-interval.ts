@@ -10,7 +10,7 @@ export function killIntervalRoute({ database, logger }: Pick<ServiceContext, 'da
     method: 'DELETE',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval',
     access: datasource('WRITE'),
-    summary: 'Submit a kill task that deletes the unused segments in an interval (start_end)',
+    summary: 'Submit a kill task that deletes the unused segments in an interval (format: `start_end`)',
     answers: [emptyAnswer],
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string

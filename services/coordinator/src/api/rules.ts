@@ -186,7 +186,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary:
-        'Replace the rules of a datasource, or, with `_default`, the cluster default rules. With `If-Match`, the rules are replaced only if the ETag is current. With `overridePolicy`, the rules are replaced even if the policy of the cluster forbids the change',
+        'Replace the rules of a datasource, or, with `_default`, the cluster default rules. With `If-Match`, the rules are replaced only if the ETag is current. With `overridePolicy`, the rules are replaced even if the policy of the cluster forbids the change (requires WRITE on `rulesOverride`)',
       query: replaceRulesQuery,
       body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],

@@ -25,7 +25,7 @@ test('shortages say what is missing in a tier: space, successful loads, queues, 
     ['queueFull', /does not load 2 replicas yet because the load queues are full$/],
     [
       'replicationThrottled',
-      /because each run loads at most \[replicationThrottleLimit\] additional replicas$/,
+      /because each run assigns at most \[replicationThrottleLimit\] additional replicas in a tier$/,
     ],
   ]
   for (const [reason, text] of reasons) {

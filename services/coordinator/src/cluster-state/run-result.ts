@@ -72,7 +72,7 @@ function unplacedText(reason: Unplaced['reason'], replicas: string): string {
     case 'queueFull':
       return `does not load ${replicas} yet because the load queues are full`
     case 'replicationThrottled':
-      return `does not load ${replicas} yet because each run loads at most [replicationThrottleLimit] additional replicas`
+      return `does not load ${replicas} yet because each run assigns at most [replicationThrottleLimit] additional replicas in a tier`
   }
 }
 

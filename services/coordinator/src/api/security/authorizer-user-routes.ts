@@ -24,7 +24,7 @@ export function authorizerUserRoutes(authorizers: Authorizers): Route[] {
       method: 'GET',
       path: `${authorizerPath}/users/:user`,
       access: securityConfig('READ'),
-      summary: 'Get a user with its roles; `full` adds their permissions',
+      summary: "Get a user and the user's roles; `full` adds the permissions of each role",
       query: viewQuery,
       answers: [jsonAnswer(userShape)],
       handle: async (input) => {

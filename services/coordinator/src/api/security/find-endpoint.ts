@@ -28,7 +28,7 @@ export async function findEndpoint(method: string, path: string): Promise<FoundE
       if (operation) return { template, access: operation['x-access'], parameters }
     }
   }
-  throw notFound(`No server has the endpoint [${method} ${queriedPath}]`)
+  throw notFound(`Unknown endpoint [${method} ${queriedPath}]`)
 }
 
 function matchTemplate(template: string, path: string): Record<string, string> | undefined {
