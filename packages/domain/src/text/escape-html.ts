@@ -6,7 +6,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text for HTML and SVG. Names of datasources and tiers may contain almost anything. */
-export function escapedText(text: string): string {
+/** Returns a text as HTML and SVG need it. Names of datasources and tiers may contain almost anything. */
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }
