@@ -8,7 +8,7 @@ import {
 import type { Access } from '@svc/shared/http'
 import { compileNamePattern } from '@svc/shared/security'
 import { listOf, type Server, secretOf, textOf } from './configuration.ts'
-import { type KnownUsers, authorizerRolesOf } from './known-users.ts'
+import { authorizerRolesOf, type KnownUsers } from './known-users.ts'
 import { acceptsEveryone, chainOf, initialPasswordOf } from './logins.ts'
 import type { ServerRole } from './servers-of-roles.ts'
 import { groupFiltersOf, type Subject, storesUser } from './subjects.ts'

@@ -1,4 +1,4 @@
-import { actions, type AuthorizerRoles, type Permission, resourceTypes } from '@svc/domain/access'
+import { type AuthorizerRoles, actions, type Permission, resourceTypes } from '@svc/domain/access'
 import { meaningOf, parseState, type SectionKind } from '../declared-state/index.ts'
 import { problemsFailure, readStateFiles } from '../state-files/index.ts'
 import { type Server, textOf } from './configuration.ts'

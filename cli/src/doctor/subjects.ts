@@ -1,6 +1,6 @@
 import { parseDistinguishedName } from '@svc/domain/access'
 import { listOf, type Server, textOf } from './configuration.ts'
-import { type KnownUsers, authorizerRolesOf } from './known-users.ts'
+import { authorizerRolesOf, type KnownUsers } from './known-users.ts'
 import { chainOf, createdInternalUser, initialPasswordOf } from './logins.ts'
 
 /** Someone who sends requests: a user with the right password, the servers, or a caller without a login. */

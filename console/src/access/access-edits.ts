@@ -1,4 +1,4 @@
-import type { UsersAndRoles, GroupMapping, PermissionJson } from '../answers/index.ts'
+import type { GroupMapping, PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import type { Change, SentChange } from './change.ts'
 import { assignmentPath, roleChange } from './role-change.ts'
 

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { UsersAndRoles, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useInventory } from '../cluster/index.ts'
 import { Name, visible } from '../ui/index.ts'
 import { saveRole } from './access-edits.ts'

@@ -1,6 +1,6 @@
 import { isGroupPattern } from '@svc/domain/access'
 import { type FormEvent, useState } from 'react'
-import type { UsersAndRoles, GroupMapping } from '../answers/index.ts'
+import type { GroupMapping, UsersAndRoles } from '../answers/index.ts'
 import { ConfirmedButton, Name } from '../ui/index.ts'
 import { deleteMapping, saveMapping } from './access-edits.ts'
 import type { Changes } from './use-changes.ts'

@@ -1,7 +1,7 @@
 import { resourceTypes } from '@svc/domain/access'
 import { countOf } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
-import type { UsersAndRoles, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useSession } from '../session/index.ts'
 import { ConfirmedButton, Name, Notice } from '../ui/index.ts'
 import {

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { UsersAndRoles, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useSession } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
 import { roleChange } from './role-change.ts'

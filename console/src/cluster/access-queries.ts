@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { UsersAndRoles, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { refreshMs } from './refresh-ms.ts'
 

@@ -1,6 +1,6 @@
 import { formatCount } from '@svc/domain/text'
 import { Link } from 'wouter'
-import { maxListedTasks, useUsersAndRoles, useCaller, useDataServers, useTasks } from '../cluster/index.ts'
+import { maxListedTasks, useCaller, useDataServers, useTasks, useUsersAndRoles } from '../cluster/index.ts'
 import { useScreens } from '../screens.ts'
 import { Name } from '../ui/index.ts'
 import { foundElsewhere } from './found-elsewhere.ts'

@@ -47,7 +47,7 @@ import {
 } from './inventory/index.ts'
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
-import { createUsersFollowers, createFirstUsers, type UsersFollowers } from './users/index.ts'
+import { createFirstUsers, createUsersFollowers, type UsersFollowers } from './users/index.ts'
 
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, database } = context

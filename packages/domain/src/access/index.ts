@@ -1,8 +1,8 @@
 /** Permissions: what a caller may do with which resource. */
 
 export {
-  filteredGroups,
   type AuthorizerRoles,
+  filteredGroups,
   mappingsOf,
   permissionsOf,
   permissionsOfRoles,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { recordingLogger, testSettings } from '../testing/index.ts'
-import { createLogger, createReadiness, createProblemLog } from './index.ts'
+import { createLogger, createProblemLog, createReadiness } from './index.ts'
 
 describe('the log', () => {
   it('consists of JSON lines with timestamp, level, service, and server', (context) => {

@@ -5,7 +5,7 @@ import type { LdapLogins } from './ldap-logins.ts'
 import type { Authentication, Login } from './login-types.ts'
 import type { MetadataLogins } from './metadata-logins.ts'
 import type { LoginSource } from './password-verification.ts'
-import { passwordTest, type UsersAndRoles, storedCredentials } from './users-and-roles.ts'
+import { passwordTest, storedCredentials, type UsersAndRoles } from './users-and-roles.ts'
 
 /** The result of the chain for a login, and the user it is about, if known. */
 export interface LoginOutcome {

@@ -11,8 +11,8 @@ import {
   createEscalator,
   createSecurity,
   hashPassword,
-  type UsersAndRoles,
   type SecurityOptions,
+  type UsersAndRoles,
 } from './index.ts'
 
 /** Counts hash computations, and still does them. */

@@ -1,6 +1,6 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadMissingNodes, loadServerProblems } from '@svc/shared/postgres'
-import { type ServiceContext, problemLifeMs } from '@svc/shared/service'
+import { problemLifeMs, type ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 
 const problemsShape = z
