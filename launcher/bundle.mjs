@@ -33,14 +33,14 @@ export const programs = {
 /** What the npm package runs: the same without commands for developers, and with clusters for tests. */
 export const programsOfPackage = {
   ...programs,
-  svc: 'cli/src/package/command.ts',
-  [supervisorOfTests]: 'cli/src/package/cluster-process.ts',
+  svc: 'cli/src/npm-package/command.ts',
+  [supervisorOfTests]: 'cli/src/npm-package/cluster-process.ts',
 }
 
 /** What the container images run. */
 export const programsOfImage = {
   ...programs,
-  svc: 'cli/src/package/command.ts',
+  svc: 'cli/src/npm-package/command.ts',
   container: 'container/src/main.ts',
   [supervisorOfImage]: 'container/src/cluster.ts',
   health: 'container/src/health.ts',

@@ -50,13 +50,13 @@ async function install() {
 async function ensureNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > minNode[0] || (major === minNode[0] && minor >= minNode[1])) return process.execPath
-  const tools = path.join(root, 'tools')
-  const installed = path.join(tools, 'node_modules/.svc-installed')
-  const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
-  const node = path.join(tools, 'node_modules/.bin/node')
+  const folder = path.join(root, 'launcher/node')
+  const installed = path.join(folder, 'node_modules/.svc-installed')
+  const wanted = readFileSync(path.join(folder, 'package-lock.json'), 'utf8')
+  const node = path.join(folder, 'node_modules/.bin/node')
   if (!existsSync(node) || readIfThere(installed) !== wanted) {
     checkIsAvailable(JSON.parse(wanted))
-    const args = ['ci', '--prefix', tools, '--ignore-scripts', '--no-audit', '--no-fund']
+    const args = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund']
     // The packages are optional, because each is for one platform, so npm does not fail if ours is unavailable.
     await step(`Node.js ${pins.node}`, 'npm', args, {}, () => existsSync(node))
     writeAtomically(installed, wanted)
@@ -103,7 +103,7 @@ function tryNode(node, libraries) {
 
 async function ensureDependencies(node) {
   const installed = path.join(root, 'node_modules/.svc-installed')
-  const wanted = ['pnpm-lock.yaml', 'tools/package-lock.json']
+  const wanted = ['pnpm-lock.yaml', 'launcher/node/package-lock.json']
     .map((name) => readFileSync(path.join(root, name), 'utf8'))
     .join('')
   if (readIfThere(installed) === wanted) return

@@ -14,7 +14,7 @@ import { certificateRows } from '../console/src/access/certificate-rows.ts'
 import type { Change, SentChange } from '../console/src/access/change.ts'
 
 const read = (name: string) => ({ resource: { type: 'DATASOURCE', name }, action: 'READ' as const })
-const directory = {
+const access = {
   accountsPath: '/at',
   users: { ann: ['reader'], bob: ['reader', 'writer'], eve: [] },
   roles: { reader: [read('wiki')], writer: [] },
@@ -27,7 +27,7 @@ const shortAll = (changes: readonly Change[]) =>
 
 describe('changes to a role', () => {
   test('create it with its permissions', () => {
-    const changes = saveRole(directory, 'a b', [read('x')])
+    const changes = saveRole(access, 'a b', [read('x')])
     assert.deepEqual(shortAll(changes), [
       ['POST /at/roles/a%20b', ['DELETE /at/roles/a%20b']],
       ['POST /at/roles/a%20b/permissions', []],
@@ -36,18 +36,18 @@ describe('changes to a role', () => {
   })
 
   test('create one that is named like a property of every object', () => {
-    assert.equal(short(saveRole(directory, 'constructor', [])[0]!), 'POST /at/roles/constructor')
-    const [change] = saveMapping(directory, 'toString', { groupPattern: '*', roles: [] })
+    assert.equal(short(saveRole(access, 'constructor', [])[0]!), 'POST /at/roles/constructor')
+    const [change] = saveMapping(access, 'toString', { groupPattern: '*', roles: [] })
     assert.deepEqual(change!.body, { name: 'toString', groupPattern: '*', roles: [] })
   })
 
   test('replace its permissions, and keep the earlier ones for the undo', () => {
-    const [change] = saveRole(directory, 'reader', [])
+    const [change] = saveRole(access, 'reader', [])
     assert.deepEqual([change!.body, change!.undo![0]!.body], [[], [read('wiki')]])
   })
 
   test('delete it, and restore it with its permissions, users, and group mappings', () => {
-    const changes = deleteRole(directory, 'reader')
+    const changes = deleteRole(access, 'reader')
     assert.deepEqual(shortAll(changes), [
       [
         'DELETE /at/roles/reader',
@@ -66,10 +66,10 @@ describe('changes to a role', () => {
 describe('changes to a group mapping', () => {
   const at = '/at/groupMappings/staff'
   const edit = (groupPattern: string, ...roles: string[]) =>
-    shortAll(saveMapping(directory, 'staff', { groupPattern, roles }))
+    shortAll(saveMapping(access, 'staff', { groupPattern, roles }))
 
   test('create it', () => {
-    const changes = saveMapping(directory, 'new', { groupPattern: '*', roles: ['writer'] })
+    const changes = saveMapping(access, 'new', { groupPattern: '*', roles: ['writer'] })
     assert.deepEqual(shortAll(changes), [['POST /at/groupMappings/new', ['DELETE /at/groupMappings/new']]])
     assert.deepEqual(changes[0]!.body, { name: 'new', groupPattern: '*', roles: ['writer'] })
   })
@@ -90,8 +90,8 @@ describe('changes to a group mapping', () => {
   })
 
   test('delete it, and restore it', () => {
-    const [change] = deleteMapping(directory, 'staff')
-    assert.deepEqual(change!.undo![0]!.body, { name: 'staff', ...directory.mappings.staff })
+    const [change] = deleteMapping(access, 'staff')
+    assert.deepEqual(change!.undo![0]!.body, { name: 'staff', ...access.mappings.staff })
   })
 })
 

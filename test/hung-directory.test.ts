@@ -11,7 +11,7 @@ import {
   createSecurity,
   hashPassword,
   openLdapLogins,
-  type SecurityDirectory,
+  type UsersAndRoles,
 } from '@svc/shared/security'
 import { waitUntil } from '@svc/shared/testing'
 import { createCertificate } from './support/slapd.ts'
@@ -100,7 +100,7 @@ const answersAgain: Behavior = (socket) => {
 
 const suffix = 'dc=example,dc=org'
 const hash = await hashPassword('metadata-password')
-const users: SecurityDirectory = {
+const users: UsersAndRoles = {
   version: 1,
   authenticators: { M: { mia: hash } },
   authorizers: { Z: { users: {}, roles: {}, groupMappings: {} } },
@@ -131,11 +131,11 @@ async function loginsWith(url: string, readTimeout?: string) {
   }
   const variables = Object.entries(properties).map(([name, value]) => [name.replaceAll('.', '_'), value])
   const settings = loadSettings('router', [], Object.fromEntries(variables))
-  const troubles: string[] = []
+  const problems: string[] = []
   const directories = await openLdapLogins(
     settings,
     () => performance.now(),
-    (text, details) => troubles.push(`${text} ${JSON.stringify(details)}`),
+    (text, details) => problems.push(`${text} ${JSON.stringify(details)}`),
   )
   const security = createSecurity(settings, { current: () => users }, { directories })
   const login = async (user: string, password: string) => {
@@ -146,7 +146,7 @@ async function loginsWith(url: string, readTimeout?: string) {
     const kind = outcome.kind === 'known' && 'caller' in outcome ? outcome.caller.authenticator : outcome.kind
     return { kind, durationMs: performance.now() - startedAt }
   }
-  return { login, troubles }
+  return { login, problems }
 }
 
 const comesBack = async (login: Awaited<ReturnType<typeof loginsWith>>['login']): Promise<number> => {
@@ -212,7 +212,7 @@ describe('a directory that', { concurrency: true }, () => {
 describe('while a directory hangs', () => {
   test('a hundred of its logins fail within five seconds, and the next ones at once', async () => {
     const server = await startServer(() => undefined)
-    const { login, troubles } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
+    const { login, problems } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
     const flood = Array.from({ length: 100 }, (_, index) => login(`user${index}`, 'password'))
     const refused = await Promise.all(flood)
     for (const { kind, durationMs } of refused) {
@@ -231,7 +231,7 @@ describe('while a directory hangs', () => {
       async () => server.open(),
       (open) => open === 0,
     )
-    assert.ok(troubles.length > 0)
+    assert.ok(problems.length > 0)
   })
 
   test('logins with a stored password do not wait for it', async () => {

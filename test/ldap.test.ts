@@ -13,7 +13,7 @@ import {
   type LdapLogins,
   type LdapStep,
   openLdapLogins,
-  type SecurityDirectory,
+  type UsersAndRoles,
 } from '@svc/shared/security'
 import { createTestStores, injectedNames } from '@svc/shared/testing'
 import { createCertificate, startSlapd, suffix } from './support/slapd.ts'
@@ -98,7 +98,7 @@ after(() => throttle?.stop())
 
 const prefix = 'svc.auth.authenticator.L'
 let nowMs = 0
-const troubles: string[] = []
+const problems: string[] = []
 
 /** The properties of an authenticator L with users in a directory. */
 function settingsProperties(url: string): Readonly<Record<string, string>> {
@@ -130,7 +130,7 @@ async function loginsOf(url: string, properties: Readonly<Record<string, string>
   const opened = await openLdapLogins(
     settingsOf(url, properties),
     () => nowMs,
-    (text, details) => troubles.push(`${text} ${JSON.stringify(details)}`),
+    (text, details) => problems.push(`${text} ${JSON.stringify(details)}`),
   )
   return opened.get('L')!
 }
@@ -236,7 +236,7 @@ for (const [name, url] of [
     test('counts as unavailable if the bind user has another password, and logs it', async () => {
       const wrong = await loginsOf(url, { [`${prefix}.credentialsValidator.bindPassword`]: 'no' })
       assert.equal((await wrong.verify('alice', 'alice-password')).kind, 'unavailable')
-      assert.match(troubles.at(-1)!, /directory of authenticator \[L\] is unavailable/)
+      assert.match(problems.at(-1)!, /directory of authenticator \[L\] is unavailable/)
     })
   })
 }
@@ -307,7 +307,7 @@ describe('a directory', () => {
       slowestMs = Math.max(slowestMs, performance.now() - startedAt)
       assert.ok(
         kind === 'unknown' || kind === 'wrong',
-        `${JSON.stringify(injected)}: ${kind} ${troubles.at(-1)}`,
+        `${JSON.stringify(injected)}: ${kind} ${problems.at(-1)}`,
       )
     }
     console.log(`slowest answer to an injected name: ${slowestMs.toFixed(1)} ms`)
@@ -399,7 +399,7 @@ describe('a directory', () => {
 
 describe('a chain with a directory', async () => {
   const hash = await hashPassword('metadata-password')
-  const directory: SecurityDirectory = {
+  const stored: UsersAndRoles = {
     version: 1,
     authenticators: { M: { alice: hash, mia: hash, admin: hash, svc_system: hash, mallory: hash } },
     authorizers: {
@@ -435,7 +435,7 @@ describe('a chain with a directory', async () => {
     )
     const security = createSecurity(
       settings,
-      { current: () => directory },
+      { current: () => stored },
       { directories, ...(throttle && address !== undefined ? { throttle } : {}) },
     )
     return async (user: string, password: string) => {
@@ -583,7 +583,7 @@ describe('a chain with a directory', async () => {
         () => nowMs,
         () => undefined,
       )
-      const security = createSecurity(settings, { current: () => directory }, { directories })
+      const security = createSecurity(settings, { current: () => stored }, { directories })
       const outcome = await security.authenticate(basicHeader('bob', 'bob-password'), {
         address: '',
         server: '',

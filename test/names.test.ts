@@ -245,10 +245,7 @@ describe('with svc.api.aliases=["druid"]', () => {
   })
 
   test('also works through the router, and internal paths stay closed', async () => {
-    assert.equal(
-      (await router.send({ path: '/proxy/coordinator/druid/coordinator/v1/leader' })).status,
-      200,
-    )
+    assert.equal((await router.send({ path: '/proxy/coordinator/druid/coordinator/v1/leader' })).status, 200)
     for (const path of [
       '/druid-internal/v1/segments',
       '/proxy/coordinator/druid-internal/v1/x',

@@ -5,10 +5,10 @@ import { App } from './app.tsx'
 import { setClockOffset } from './clock/index.ts'
 import { clearDrafts } from './drafts/index.ts'
 import { preloadScreens } from './lazy-screen.tsx'
-import { startWorker } from './preview/index.ts'
 import { dismissRefusal, hasCluster, LoginGate, onUserChange } from './session/index.ts'
 import { SnapshotGate } from './snapshot/index.ts'
 import { Boundary } from './ui/index.ts'
+import { startWorker } from './web-worker/index.ts'
 import './style.css'
 
 const queries = new QueryClient({

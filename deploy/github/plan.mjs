@@ -43,7 +43,9 @@ function commentOf({ status, stdout, stderr }) {
   const notes = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Saved plan'))
   const quoted = [fence(notes), ...notes, fence(notes)].join('\n')
   const isForbidden = notes.some((line) => line.startsWith('svc: Policy: '))
-  const refusal = isForbidden ? '### The policy forbids this plan' : '### The plan has effects that `fail-on` lists'
+  const refusal = isForbidden
+    ? '### The policy forbids this plan'
+    : '### The plan has effects that `fail-on` lists'
   const parts = isPlanned
     ? [...(status === exitStatus.refused ? [refusal, quoted] : []), stdout]
     : ['## The plan failed', quoted]

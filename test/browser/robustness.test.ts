@@ -228,7 +228,10 @@ describe('the console, when something unusual happens', { skip }, () => {
     const details = page.locator('.cell-details')
     await details.getByText(/^koalas, \d{4}/).waitFor()
     await map.locator('svg').click({ position: { x: 4, y: 34 } })
-    await details.getByRole('row', { name: /awaits compaction/ }).first().waitFor()
+    await details
+      .getByRole('row', { name: /awaits compaction/ })
+      .first()
+      .waitFor()
     assert.equal(await map.locator('.current').count(), 1)
     assert.deepEqual(await opened.findings(), [])
     const statusPath = '/svc/indexer/v1/compaction/status/datasources'
@@ -421,7 +424,7 @@ describe('the console, when something unusual happens', { skip }, () => {
         Authorization: 'Basic ' + btoa(${JSON.stringify(`admin:${cluster.adminPassword}`)}),
         'Content-Type': 'application/json',
       }
-      const file = performance.getEntriesByType('resource').find(({ name }) => /preview\\.worker-/.test(name)).name
+      const file = performance.getEntriesByType('resource').find(({ name }) => /web-worker-/.test(name)).name
       const worker = new Worker(file, { type: 'module' })
       let id = 0
       const call = (kind, input) => new Promise((resolve, reject) => {

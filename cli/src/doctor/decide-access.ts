@@ -8,7 +8,7 @@ import {
 import type { Access } from '@svc/shared/http'
 import { compileNamePattern } from '@svc/shared/security'
 import { listOf, type Server, secretOf, textOf } from './configuration.ts'
-import { type KnownUsers, roleDirectoryOf } from './known-users.ts'
+import { authorizerRolesOf, type KnownUsers } from './known-users.ts'
 import { acceptsEveryone, chainOf, initialPasswordOf } from './logins.ts'
 import type { ServerRole } from './servers-of-roles.ts'
 import { groupFiltersOf, type Subject, storesUser } from './subjects.ts'
@@ -47,7 +47,7 @@ export function decideAccess(
     return 'forbidden'
   if (textOf(server, `druid.auth.authorizer.${authorizer}.type`) === 'allowAll') return 'allowed'
   const { allowed } = explainAccess(
-    roleDirectoryOf(server, authorizer, known),
+    authorizerRolesOf(server, authorizer, known),
     { user: subject.user, groups: login.groups, groupFilters: groupFiltersOf(server, authorizer) },
     {
       type: access.type,

@@ -3,7 +3,7 @@ import type { Configuration } from './configuration.ts'
 import { type Finding, findProblems } from './findings.ts'
 import { type LocationMap, readLocationMap } from './location-map.ts'
 import { openStores } from './open-stores.ts'
-import { probeDirectories, readFilterProblems } from './probe-directories.ts'
+import { probeDirectories, readFilterProblems } from './probe-ldap.ts'
 import { probeServers } from './probe-servers.ts'
 import { readConfiguration } from './read-configuration.ts'
 

@@ -1,4 +1,4 @@
-import { actions, type MappedRoleDirectory, type Permission, resourceTypes } from '@svc/domain/access'
+import { type AuthorizerRoles, actions, type Permission, resourceTypes } from '@svc/domain/access'
 import { meaningOf, parseState, type SectionKind } from '../declared-state/index.ts'
 import { problemsFailure, readStateFiles } from '../state-files/index.ts'
 import { type Server, textOf } from './configuration.ts'
@@ -9,7 +9,7 @@ export interface KnownUsers {
   /** Users with a password, by authenticator. */
   readonly logins: Readonly<Record<string, readonly string[]>>
   /** Roles of users and groups, by authorizer. */
-  readonly authorizers: Readonly<Record<string, Partial<MappedRoleDirectory>>>
+  readonly authorizers: Readonly<Record<string, Partial<AuthorizerRoles>>>
 }
 
 /** Without files, only the users are known that a new metadata store has. */
@@ -37,7 +37,7 @@ const allPermissions: readonly Permission[] = resourceTypes.flatMap((type) =>
 )
 
 /** Returns the users, roles, and mappings of an authorizer: those that it creates, and known ones. */
-export function roleDirectoryOf(server: Server, authorizer: string, known: KnownUsers): MappedRoleDirectory {
+export function authorizerRolesOf(server: Server, authorizer: string, known: KnownUsers): AuthorizerRoles {
   const text = (end: string) => textOf(server, `druid.auth.authorizer.${authorizer}.${end}`)
   const [role, user, group] = [
     text('initialAdminRole') ?? 'admin',

@@ -1,6 +1,6 @@
 import { parseDistinguishedName } from '@svc/domain/access'
 import { listOf, type Server, textOf } from './configuration.ts'
-import { type KnownUsers, roleDirectoryOf } from './known-users.ts'
+import { authorizerRolesOf, type KnownUsers } from './known-users.ts'
 import { chainOf, createdInternalUser, initialPasswordOf } from './logins.ts'
 
 /** Someone who sends requests: a user with the right password, the servers, or a caller without a login. */
@@ -43,7 +43,7 @@ export function subjectsOf(server: Server, known: KnownUsers): Subject[] {
       authenticator: stored,
       groups,
     })
-    const directory = roleDirectoryOf(server, authorizer, known)
+    const authorizerRoles = authorizerRolesOf(server, authorizer, known)
     const isServer = (user: string) => user === internalUser
     if (where === 'stored') {
       const names = ['admin', ...(known.logins[stored] ?? []), anyUser]
@@ -51,7 +51,7 @@ export function subjectsOf(server: Server, known: KnownUsers): Subject[] {
     }
     if (where !== 'directory') return []
     const names = [...Object.keys(known.authorizers[authorizer]?.users ?? {}), anyUser]
-    const patterns = Object.values(directory.groupMappings).map(({ groupPattern }) => groupPattern)
+    const patterns = Object.values(authorizerRoles.groupMappings).map(({ groupPattern }) => groupPattern)
     const groups = patterns.filter((pattern) => !pattern.includes('*') && parseDistinguishedName(pattern))
     return [
       ...[...new Set(names)].filter((user) => !isServer(user)).map((user) => named(user)),

@@ -1,4 +1,4 @@
-import { warningsOfChange } from '@svc/shared/coordinator-config'
+import { warningsOfChange } from '@svc/shared/coordinator-dynamic-config'
 import { compactionSupervisorId } from '@svc/shared/postgres'
 import type { Seen, Snapshot, SourceCounts, SourceSupervisor } from '../snapshot/index.ts'
 import { countOf, listOf } from '../terminal/index.ts'

@@ -1,7 +1,7 @@
 import { formatRule } from '@svc/domain/rules'
 import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
 import { readSegmentRow, type SnapshotSegment } from '@svc/domain/snapshot'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import {
   type AuditEntry,
   changeClusterCompactionConfig,

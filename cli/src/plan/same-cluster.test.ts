@@ -32,10 +32,9 @@ describe('a plan for a cluster', () => {
   }
 
   test('cannot be applied to another cluster at the same URL', async () => {
-    await assert.rejects(
-      assertSameCluster({ id: 'x', cluster: url, clusterId: 'other' }, clusterAt(url)),
-      { message: `Plan [x] is for cluster [other], but the cluster at [${url}] is [one]` },
-    )
+    await assert.rejects(assertSameCluster({ id: 'x', cluster: url, clusterId: 'other' }, clusterAt(url)), {
+      message: `Plan [x] is for cluster [other], but the cluster at [${url}] is [one]`,
+    })
   })
 
   const unknown: [name: string, present: ReturnType<typeof clusterAt>][] = [
@@ -47,8 +46,7 @@ describe('a plan for a cluster', () => {
     test(`can be applied without the ID ${name}`, () =>
       assertSameCluster({ id: 'x', cluster: url, clusterId: 'other' }, present))
 
-  test('can be applied if it has no ID', () =>
-    assertSameCluster({ id: 'x', cluster: url }, clusterAt(url)))
+  test('can be applied if it has no ID', () => assertSameCluster({ id: 'x', cluster: url }, clusterAt(url)))
 
   test('is not applied if the ID cannot be checked', async () => {
     const check = assertSameCluster(

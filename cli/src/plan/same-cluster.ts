@@ -33,7 +33,8 @@ export async function clusterIdOf(
     return id
   } catch (error) {
     // Earlier versions have no IDs.
-    if (error instanceof Failure && (error.code === 'forbidden' || error.code === 'notFound')) return undefined
+    if (error instanceof Failure && (error.code === 'forbidden' || error.code === 'notFound'))
+      return undefined
     throw error
   }
 }

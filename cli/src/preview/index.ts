@@ -1,7 +1,6 @@
 /** Previews of rules: requested from svc, or computed here for Druid, which has none; and as text, Markdown, and HTML. */
 export * from './data-picture.ts'
 export * from './effects-text.ts'
-export { escapedText } from './escaped-text.ts'
 export * from './fail-on.ts'
 export * from './preview-html.ts'
 export * from './preview-markdown.ts'

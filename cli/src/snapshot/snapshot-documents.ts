@@ -23,7 +23,7 @@ import {
   type CoordinatorConfig,
   readConfigChange,
   readCoordinatorConfig,
-} from '@svc/shared/coordinator-config'
+} from '@svc/shared/coordinator-dynamic-config'
 import { attempt } from './restricted-parts.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'

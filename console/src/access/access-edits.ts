@@ -1,9 +1,9 @@
-import type { AccessDirectory, GroupMapping, PermissionJson } from '../answers/index.ts'
+import type { GroupMapping, PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import type { Change, SentChange } from './change.ts'
 import { assignmentPath, roleChange } from './role-change.ts'
 
 /** Users, roles, and group mappings, with the path at which they are changed. */
-type Directory = Pick<AccessDirectory, 'accountsPath' | 'users' | 'roles' | 'mappings'>
+type Access = Pick<UsersAndRoles, 'accountsPath' | 'users' | 'roles' | 'mappings'>
 
 /** A permission of a role in the form: the actions on one resource. */
 export interface PermissionRow {
@@ -39,24 +39,20 @@ export const permissionText = ({ resource: { type, name }, action }: PermissionJ
   type === name ? `${action} on ${type}` : `${action} on ${type} ${name}`
 
 /** Returns the users and group mappings that have a role. */
-export const holdersOf = ({ users, mappings }: Directory, role: string) => ({
+export const holdersOf = ({ users, mappings }: Access, role: string) => ({
   users: Object.keys(users).filter((user) => users[user]!.includes(role)),
   mappings: Object.keys(mappings).filter((mapping) => mappings[mapping]!.roles.includes(role)),
 })
 
-const rolePath = ({ accountsPath }: Directory, role: string): string =>
+const rolePath = ({ accountsPath }: Access, role: string): string =>
   `${accountsPath}/roles/${encodeURIComponent(role)}`
-const mappingPath = ({ accountsPath }: Directory, mapping: string): string =>
+const mappingPath = ({ accountsPath }: Access, mapping: string): string =>
   `${accountsPath}/groupMappings/${encodeURIComponent(mapping)}`
 
 /** Returns the changes that create a role with permissions, or replace the permissions of an existing one. */
-export function saveRole(
-  directory: Directory,
-  role: string,
-  permissions: readonly PermissionJson[],
-): Change[] {
-  const path = rolePath(directory, role)
-  const before = Object.hasOwn(directory.roles, role) ? directory.roles[role] : undefined
+export function saveRole(access: Access, role: string, permissions: readonly PermissionJson[]): Change[] {
+  const path = rolePath(access, role)
+  const before = Object.hasOwn(access.roles, role) ? access.roles[role] : undefined
   const store = (list: readonly PermissionJson[]): SentChange => ({
     method: 'POST',
     path: `${path}/permissions`,
@@ -67,15 +63,15 @@ export function saveRole(
 }
 
 /** Returns the change that deletes a role, which can be undone with all its permissions, users, and group mappings. */
-export function deleteRole(directory: Directory, role: string): Change[] {
-  const { users, mappings } = holdersOf(directory, role)
+export function deleteRole(access: Access, role: string): Change[] {
+  const { users, mappings } = holdersOf(access, role)
   const assign = (path: string): SentChange => ({ method: 'POST', path })
   const undo = [
-    ...saveRole({ ...directory, roles: {} }, role, directory.roles[role] ?? []),
-    ...users.map((user) => assign(assignmentPath(directory, 'users', user, role))),
-    ...mappings.map((mapping) => assign(assignmentPath(directory, 'groupMappings', mapping, role))),
+    ...saveRole({ ...access, roles: {} }, role, access.roles[role] ?? []),
+    ...users.map((user) => assign(assignmentPath(access, 'users', user, role))),
+    ...mappings.map((mapping) => assign(assignmentPath(access, 'groupMappings', mapping, role))),
   ]
-  return [{ method: 'DELETE', path: rolePath(directory, role), undo }]
+  return [{ method: 'DELETE', path: rolePath(access, role), undo }]
 }
 
 /**
@@ -83,12 +79,12 @@ export function deleteRole(directory: Directory, role: string): Change[] {
  * created again, because its pattern cannot be changed.
  */
 export function saveMapping(
-  directory: Directory,
+  access: Access,
   mapping: string,
   { groupPattern, roles }: GroupMapping,
 ): Change[] {
-  const before = Object.hasOwn(directory.mappings, mapping) ? directory.mappings[mapping] : undefined
-  const path = mappingPath(directory, mapping)
+  const before = Object.hasOwn(access.mappings, mapping) ? access.mappings[mapping] : undefined
+  const path = mappingPath(access, mapping)
   const create = (edit: GroupMapping): SentChange => ({
     method: 'POST',
     path,
@@ -102,7 +98,7 @@ export function saveMapping(
       { ...create({ groupPattern, roles }), undo: [remove] },
     ]
   const change = (role: string, isAssigned: boolean): Change =>
-    roleChange(directory, 'groupMappings', mapping, role, isAssigned)
+    roleChange(access, 'groupMappings', mapping, role, isAssigned)
   return [
     ...roles.filter((role) => !before.roles.includes(role)).map((role) => change(role, true)),
     ...before.roles.filter((role) => !roles.includes(role)).map((role) => change(role, false)),
@@ -110,9 +106,9 @@ export function saveMapping(
 }
 
 /** Returns the change that deletes a group mapping, which can be undone. */
-export function deleteMapping(directory: Directory, mapping: string): Change[] {
-  const path = mappingPath(directory, mapping)
-  const { groupPattern = '', roles = [] } = directory.mappings[mapping] ?? {}
+export function deleteMapping(access: Access, mapping: string): Change[] {
+  const path = mappingPath(access, mapping)
+  const { groupPattern = '', roles = [] } = access.mappings[mapping] ?? {}
   return [
     {
       method: 'DELETE',

@@ -1,8 +1,8 @@
 import { countOf } from '@svc/domain/text'
 import { useEffect, useState } from 'react'
 import { useParams } from 'wouter'
-import type { AccessDirectory } from '../answers/index.ts'
-import { useAccessDirectory, useCaller } from '../cluster/index.ts'
+import type { UsersAndRoles } from '../answers/index.ts'
+import { useCaller, useUsersAndRoles } from '../cluster/index.ts'
 import { nameInAddress } from '../location.ts'
 import { Empty, Name, Outcome, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
@@ -21,7 +21,7 @@ import { NewUserForm, UserPanel } from './user-panel.tsx'
 /** Users, roles, and group mappings: what each may do and why, and who changed it. */
 export function AccessScreen() {
   const { data: caller } = useCaller()
-  const directory = useAccessDirectory(caller?.security.read === true)
+  const access = useUsersAndRoles(caller?.security.read === true)
   const changes = useChanges()
   const [subject, setSubject] = useSubject()
   if (caller?.security.read === false)
@@ -30,14 +30,14 @@ export function AccessScreen() {
         <p>This page requires READ on CONFIG security, which administrators have.</p>
       </Empty>
     )
-  if (directory.error && !directory.data)
+  if (access.error && !access.data)
     return (
       <Empty title="Users and roles cannot be shown">
-        <p>{directory.error.message}</p>
+        <p>{access.error.message}</p>
       </Empty>
     )
-  if (!directory.data) return <Empty title="Loading…" />
-  const { data } = directory
+  if (!access.data) return <Empty title="Loading…" />
+  const { data } = access
   const canWrite = caller?.security.write === true
   const select = (kind: 'user' | 'role' | 'mapping') => (name: string) => setSubject({ kind, name })
   return (
@@ -50,13 +50,13 @@ export function AccessScreen() {
           are regular expressions.
         </p>
         <Matrix
-          directory={data}
+          access={data}
           selected={subject?.kind === 'user' ? subject.name : undefined}
           onSelect={select('user')}
         />
-        <ExplainAccess directory={data} />
-        <RoleList directory={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
-        <MappingList directory={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
+        <ExplainAccess access={data} />
+        <RoleList access={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
+        <MappingList access={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
         <SecurityAudit />
         <Certificates />
         <Calls />
@@ -64,7 +64,7 @@ export function AccessScreen() {
       <aside aria-label="Change access">
         {!canWrite && <p className="hint">Changing users and roles requires WRITE on CONFIG security.</p>}
         {canWrite && <LastChange changes={changes} />}
-        {canWrite && <Editor directory={data} changes={changes} subject={subject} onSubject={setSubject} />}
+        {canWrite && <Editor access={data} changes={changes} subject={subject} onSubject={setSubject} />}
       </aside>
     </div>
   )
@@ -83,32 +83,32 @@ function useSubject() {
 
 /** The panel of what is selected: a user, role, or group mapping, or the form of a new one. */
 function Editor({
-  directory,
+  access,
   changes,
   subject,
   onSubject,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly changes: Changes
   readonly subject: Subject | undefined
   onSubject(subject: Subject | undefined): void
 }) {
-  const input = { directory, changes, onDeleted: () => onSubject(undefined) }
+  const input = { access, changes, onDeleted: () => onSubject(undefined) }
   const created = (kind: 'user' | 'role' | 'mapping') => (name: string) => onSubject({ kind, name })
   if (subject?.kind === 'newRole') return <NewRoleForm {...input} onCreated={created('role')} />
   if (subject?.kind === 'newMapping') return <NewMappingForm {...input} onCreated={created('mapping')} />
-  if (subject?.kind === 'role' && Object.hasOwn(directory.roles, subject.name))
+  if (subject?.kind === 'role' && Object.hasOwn(access.roles, subject.name))
     return <RolePanel key={subject.name} {...input} role={subject.name} />
-  if (subject?.kind === 'mapping' && Object.hasOwn(directory.mappings, subject.name))
+  if (subject?.kind === 'mapping' && Object.hasOwn(access.mappings, subject.name))
     return <MappingPanel key={subject.name} {...input} mapping={subject.name} />
   return (
     <>
-      {subject?.kind === 'user' && Object.hasOwn(directory.users, subject.name) ? (
+      {subject?.kind === 'user' && Object.hasOwn(access.users, subject.name) ? (
         <UserPanel key={subject.name} {...input} user={subject.name} />
       ) : (
         <p className="dim">Choose a user, role, or group mapping to change it.</p>
       )}
-      <NewUserForm directory={directory} changes={changes} onCreated={created('user')} />
+      <NewUserForm access={access} changes={changes} onCreated={created('user')} />
     </>
   )
 }

@@ -1,12 +1,12 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
-import type { AccessDirectory } from '../answers/index.ts'
+import type { UsersAndRoles } from '../answers/index.ts'
 import { type AccessAnswer, type AccessQuestion, useAccessAnswer } from '../cluster/index.ts'
 import { requestIn } from '../session/index.ts'
 import { Name, Notice, Problem, visible } from '../ui/index.ts'
 
 /** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
-export function ExplainAccess({ directory }: { readonly directory: AccessDirectory }) {
+export function ExplainAccess({ access }: { readonly access: UsersAndRoles }) {
   const [user, setUser] = useState('')
   const [method, setMethod] = useState('GET')
   const [path, setPath] = useState('/svc/coordinator/v1/rules')
@@ -23,7 +23,7 @@ export function ExplainAccess({ directory }: { readonly directory: AccessDirecto
     setQuestion(asked)
     section.current?.scrollIntoView({ block: 'start' })
   }, [search])
-  const { data, error } = useAccessAnswer(directory.accountsPath, question)
+  const { data, error } = useAccessAnswer(access.accountsPath, question)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setQuestion({ user, method, path })
@@ -37,7 +37,7 @@ export function ExplainAccess({ directory }: { readonly directory: AccessDirecto
           <input list="users" value={user} onChange={(event) => setUser(event.target.value)} />
         </label>
         <datalist id="users">
-          {Object.keys(directory.users).map((name) => (
+          {Object.keys(access.users).map((name) => (
             <option key={name} value={name} />
           ))}
         </datalist>

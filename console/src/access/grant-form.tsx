@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useInventory } from '../cluster/index.ts'
 import { Name, visible } from '../ui/index.ts'
 import { saveRole } from './access-edits.ts'
@@ -16,7 +16,7 @@ const levels = [
 const patternOf = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
 interface Grant {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly user: string
   readonly role: string
   readonly dataSource: string
@@ -24,26 +24,23 @@ interface Grant {
 }
 
 /** Returns the changes that assign a role to a user, and create the role if it does not exist. */
-function changesFor({ directory, user, role, dataSource, actions }: Grant): Change[] {
+function changesFor({ access, user, role, dataSource, actions }: Grant): Change[] {
   const resource = { type: 'DATASOURCE', name: patternOf(dataSource) }
   const create = saveRole(
-    directory,
+    access,
     role,
     actions.map((action) => ({ resource, action })),
   )
-  return [
-    ...(Object.hasOwn(directory.roles, role) ? [] : create),
-    roleChange(directory, 'users', user, role, true),
-  ]
+  return [...(Object.hasOwn(access.roles, role) ? [] : create), roleChange(access, 'users', user, role, true)]
 }
 
 /** Gives a user access to one datasource through a role of its own. */
 export function GrantForm({
-  directory,
+  access,
   user,
   changes,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly user: string
   readonly changes: Changes
 }) {
@@ -51,15 +48,15 @@ export function GrantForm({
   const [dataSource, setDataSource] = useState('')
   const [level, setLevel] = useState<(typeof levels)[number][0]>('read')
   const role = `${level === 'read' ? 'read' : 'write'} ${dataSource}`
-  const isNew = !Object.hasOwn(directory.roles, role)
+  const isNew = !Object.hasOwn(access.roles, role)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes.apply(
       `${user} can now ${level} ${dataSource}.`,
-      changesFor({ directory, user, role, dataSource, actions: levels.find(([name]) => name === level)![1] }),
+      changesFor({ access, user, role, dataSource, actions: levels.find(([name]) => name === level)![1] }),
     )
   }
-  const hasRole = directory.users[user]?.includes(role) === true
+  const hasRole = access.users[user]?.includes(role) === true
   return (
     <form className="review" onSubmit={submit}>
       <h3>Give access to a datasource</h3>

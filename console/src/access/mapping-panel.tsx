@@ -1,23 +1,23 @@
 import { isGroupPattern } from '@svc/domain/access'
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory, GroupMapping } from '../answers/index.ts'
+import type { GroupMapping, UsersAndRoles } from '../answers/index.ts'
 import { ConfirmedButton, Name } from '../ui/index.ts'
 import { deleteMapping, saveMapping } from './access-edits.ts'
 import type { Changes } from './use-changes.ts'
 
 interface PanelInput {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly changes: Changes
 }
 
 /** One group mapping: which groups of the directory get which roles. */
 export function MappingPanel({
-  directory,
+  access,
   mapping,
   changes,
   onDeleted,
 }: PanelInput & { readonly mapping: string; onDeleted(): void }) {
-  const stored = directory.mappings[mapping]!
+  const stored = access.mappings[mapping]!
   const [draft, setDraft] = useState<GroupMapping>()
   const edit = draft ?? stored
   const isEdited =
@@ -27,7 +27,7 @@ export function MappingPanel({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
-      .apply(`Changed the group mapping ${mapping}.`, saveMapping(directory, mapping, edit))
+      .apply(`Changed the group mapping ${mapping}.`, saveMapping(access, mapping, edit))
       .then((isDone) => isDone && setDraft(undefined))
   }
   return (
@@ -36,7 +36,7 @@ export function MappingPanel({
         Group mapping <Name>{mapping}</Name>
       </h2>
       <form className="review" onSubmit={submit}>
-        <MappingFields directory={directory} edit={edit} onChange={setDraft} />
+        <MappingFields access={access} edit={edit} onChange={setDraft} />
         {isEdited && (
           <div className="row">
             <button
@@ -59,7 +59,7 @@ export function MappingPanel({
         isBusy={changes.isBusy}
         onConfirm={() =>
           void changes
-            .apply(`Deleted the group mapping ${mapping}.`, deleteMapping(directory, mapping))
+            .apply(`Deleted the group mapping ${mapping}.`, deleteMapping(access, mapping))
             .then((isDone) => isDone && onDeleted())
         }
       />
@@ -69,17 +69,17 @@ export function MappingPanel({
 
 /** Creates a group mapping. */
 export function NewMappingForm({
-  directory,
+  access,
   changes,
   onCreated,
 }: PanelInput & { onCreated(mapping: string): void }) {
   const [name, setName] = useState('')
   const [edit, setEdit] = useState<GroupMapping>({ groupPattern: '', roles: [] })
-  const isTaken = Object.hasOwn(directory.mappings, name)
+  const isTaken = Object.hasOwn(access.mappings, name)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
-      .apply(`Created the group mapping ${name}.`, saveMapping(directory, name, edit))
+      .apply(`Created the group mapping ${name}.`, saveMapping(access, name, edit))
       .then((isDone) => isDone && onCreated(name))
   }
   return (
@@ -90,7 +90,7 @@ export function NewMappingForm({
         <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
       </label>
       {isTaken && <p className="problem">There is already a group mapping with this name.</p>}
-      <MappingFields directory={directory} edit={edit} onChange={setEdit} />
+      <MappingFields access={access} edit={edit} onChange={setEdit} />
       <div className="row">
         <button
           type="submit"
@@ -105,11 +105,11 @@ export function NewMappingForm({
 }
 
 function MappingFields({
-  directory,
+  access,
   edit,
   onChange,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly edit: GroupMapping
   onChange(edit: GroupMapping): void
 }) {
@@ -133,7 +133,7 @@ function MappingFields({
       </p>
       <fieldset className="roles">
         <legend>Roles</legend>
-        {Object.keys(directory.roles)
+        {Object.keys(access.roles)
           .sort()
           .map((role) => (
             <label key={role} className="check">

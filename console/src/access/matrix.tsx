@@ -1,4 +1,4 @@
-import type { AccessDirectory } from '../answers/index.ts'
+import type { UsersAndRoles } from '../answers/index.ts'
 import { Name } from '../ui/index.ts'
 
 /** A user or a group mapping, with its roles. */
@@ -12,7 +12,7 @@ const maxColumns = 24
 const typeOrder = ['STATE', 'CONFIG', 'DATASOURCE']
 
 /** The resources that any role names: types in the order in which people think of them, then patterns. */
-function resourcesOf(roles: AccessDirectory['roles']): { readonly type: string; readonly name: string }[] {
+function resourcesOf(roles: UsersAndRoles['roles']): { readonly type: string; readonly name: string }[] {
   const found = new Map(
     Object.values(roles)
       .flat()
@@ -30,15 +30,15 @@ function resourcesOf(roles: AccessDirectory['roles']): { readonly type: string; 
 
 /** What each user and each group mapping may read and write, through which role. */
 export function Matrix({
-  directory,
+  access,
   selected,
   onSelect,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly selected: string | undefined
   onSelect(user: string): void
 }) {
-  const { users, mappings, roles } = directory
+  const { users, mappings, roles } = access
   const resources = resourcesOf(roles)
   const holders: Holder[] = [
     ...Object.entries(users).map(([name, own]) => ({ name, kind: 'user' as const, roles: own })),
@@ -102,7 +102,7 @@ export function Matrix({
 
 /** The actions that roles grant for one resource: `read`, `write`, `read, write`, or nothing. */
 function grantText(
-  roles: AccessDirectory['roles'],
+  roles: UsersAndRoles['roles'],
   own: readonly string[],
   type: string,
   pattern: string,

@@ -1,19 +1,19 @@
 import { countOf } from '@svc/domain/text'
-import type { AccessDirectory } from '../answers/index.ts'
+import type { UsersAndRoles } from '../answers/index.ts'
 import { Name } from '../ui/index.ts'
 import { holdersOf, rowsOf } from './access-edits.ts'
 import type { Subject } from './subject.ts'
 
 interface ListInput {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly subject: Subject | undefined
   readonly canWrite: boolean
   onSelect(subject: Subject): void
 }
 
 /** All roles with their permissions and who has them. */
-export function RoleList({ directory, subject, canWrite, onSelect }: ListInput) {
-  const names = Object.keys(directory.roles).sort()
+export function RoleList({ access, subject, canWrite, onSelect }: ListInput) {
+  const names = Object.keys(access.roles).sort()
   return (
     <section aria-labelledby="roles-title">
       <div className="row between">
@@ -45,9 +45,9 @@ export function RoleList({ directory, subject, canWrite, onSelect }: ListInput) 
                   />
                 </th>
                 <td className="wrapped">
-                  <Name>{permissionsText(directory, role)}</Name>
+                  <Name>{permissionsText(access, role)}</Name>
                 </td>
-                <td className="dim">{holdersText(directory, role)}</td>
+                <td className="dim">{holdersText(access, role)}</td>
               </tr>
             ))}
           </tbody>
@@ -58,8 +58,8 @@ export function RoleList({ directory, subject, canWrite, onSelect }: ListInput) 
 }
 
 /** All group mappings with their patterns and roles. */
-export function MappingList({ directory, subject, canWrite, onSelect }: ListInput) {
-  const entries = Object.entries(directory.mappings).sort(([a], [b]) => (a < b ? -1 : 1))
+export function MappingList({ access, subject, canWrite, onSelect }: ListInput) {
+  const entries = Object.entries(access.mappings).sort(([a], [b]) => (a < b ? -1 : 1))
   return (
     <section aria-labelledby="mappings-title">
       <div className="row between">
@@ -131,7 +131,7 @@ const SubjectButton = ({
 )
 
 /** Returns the permissions of a role in a few words, such as `read datasource wikipedia; read, write STATE`. */
-function permissionsText({ roles }: AccessDirectory, role: string): string {
+function permissionsText({ roles }: UsersAndRoles, role: string): string {
   const texts = rowsOf(roles[role] ?? []).map(({ type, name, canRead, canWrite }) => {
     const actions = [canRead && 'read', canWrite && 'write'].filter(Boolean).join(', ')
     return `${actions} ${type === name ? type : `${type} ${name}`}`
@@ -139,8 +139,8 @@ function permissionsText({ roles }: AccessDirectory, role: string): string {
   return texts.length === 0 ? 'none' : texts.join('; ')
 }
 
-function holdersText(directory: AccessDirectory, role: string): string {
-  const { users, mappings } = holdersOf(directory, role)
+function holdersText(access: UsersAndRoles, role: string): string {
+  const { users, mappings } = holdersOf(access, role)
   const parts = [
     ...(users.length > 0 ? [countOf(users.length, 'user')] : []),
     ...(mappings.length > 0 ? [countOf(mappings.length, 'group mapping')] : []),

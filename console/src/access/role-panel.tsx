@@ -1,7 +1,7 @@
 import { resourceTypes } from '@svc/domain/access'
 import { countOf } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useSession } from '../session/index.ts'
 import { ConfirmedButton, Name, Notice } from '../ui/index.ts'
 import {
@@ -16,28 +16,28 @@ import {
 import type { Changes } from './use-changes.ts'
 
 interface PanelInput {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly changes: Changes
 }
 
 /** One role: its permissions, which can be edited, and who has it. */
 export function RolePanel({
-  directory,
+  access,
   role,
   changes,
   onDeleted,
 }: PanelInput & { readonly role: string; onDeleted(): void }) {
-  const stored = directory.roles[role] ?? []
+  const stored = access.roles[role] ?? []
   // Undefined as long as nothing is edited: then the stored permissions are shown as they change.
   const [draft, setDraft] = useState<readonly PermissionRow[]>()
-  const { users, mappings } = holdersOf(directory, role)
+  const { users, mappings } = holdersOf(access, role)
   const permissions = draft && permissionsOf(draft)
   const isEdited = permissions !== undefined && textsOf(permissions).join() !== textsOf(stored).join()
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!permissions) return
     void changes
-      .apply(`Changed the permissions of the role ${role}.`, saveRole(directory, role, permissions))
+      .apply(`Changed the permissions of the role ${role}.`, saveRole(access, role, permissions))
       .then((isDone) => isDone && setDraft(undefined))
   }
   return (
@@ -50,7 +50,7 @@ export function RolePanel({
         <PermissionRows rows={draft ?? rowsOf(stored)} isDisabled={changes.isBusy} onChange={setDraft} />
         {isEdited && (
           <>
-            <Review directory={directory} role={role} before={stored} after={permissions} />
+            <Review access={access} role={role} before={stored} after={permissions} />
             <div className="row">
               <button type="submit" className="primary" disabled={!isComplete(draft) || changes.isBusy}>
                 Apply
@@ -73,7 +73,7 @@ export function RolePanel({
         isBusy={changes.isBusy}
         onConfirm={() =>
           void changes
-            .apply(`Deleted the role ${role}.`, deleteRole(directory, role))
+            .apply(`Deleted the role ${role}.`, deleteRole(access, role))
             .then((isDone) => isDone && onDeleted())
         }
       />
@@ -82,18 +82,14 @@ export function RolePanel({
 }
 
 /** Creates a role with permissions. */
-export function NewRoleForm({
-  directory,
-  changes,
-  onCreated,
-}: PanelInput & { onCreated(role: string): void }) {
+export function NewRoleForm({ access, changes, onCreated }: PanelInput & { onCreated(role: string): void }) {
   const [name, setName] = useState('')
   const [rows, setRows] = useState<readonly PermissionRow[]>([newRow])
-  const isTaken = Object.hasOwn(directory.roles, name)
+  const isTaken = Object.hasOwn(access.roles, name)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
-      .apply(`Created the role ${name}.`, saveRole(directory, name, permissionsOf(rows)))
+      .apply(`Created the role ${name}.`, saveRole(access, name, permissionsOf(rows)))
       .then((isDone) => isDone && onCreated(name))
   }
   return (
@@ -216,18 +212,18 @@ function Holders({
 
 /** Which permissions are added and removed, and for whom. */
 function Review({
-  directory,
+  access,
   role,
   before,
   after,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly role: string
   readonly before: readonly PermissionJson[]
   readonly after: readonly PermissionJson[]
 }) {
   const { user } = useSession()
-  const { users, mappings } = holdersOf(directory, role)
+  const { users, mappings } = holdersOf(access, role)
   const [old, next] = [textsOf(before), textsOf(after)]
   const [added, removed] = [
     next.filter((text) => !old.includes(text)),

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useSession } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
 import { roleChange } from './role-change.ts'
@@ -7,18 +7,18 @@ import type { Changes } from './use-changes.ts'
 
 /** Chooses the roles of a user, and shows what that changes before it is applied. */
 export function RolesForm({
-  directory,
+  access,
   user,
   changes,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly user: string
   readonly changes: Changes
 }) {
-  const own = directory.users[user] ?? []
+  const own = access.users[user] ?? []
   // What was chosen by role, so that the changes of others stay.
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
-  const roles = Object.keys(directory.roles).sort()
+  const roles = Object.keys(access.roles).sort()
   const isChosen = (role: string): boolean => chosen.get(role) ?? own.includes(role)
   const assigned = roles.filter((role) => isChosen(role) && !own.includes(role))
   const removed = roles.filter((role) => !isChosen(role) && own.includes(role))
@@ -29,8 +29,8 @@ export function RolesForm({
       ...removed.map((role) => `${user} no longer has the role ${role}.`),
     ]
     const requests = [
-      ...assigned.map((role) => roleChange(directory, 'users', user, role, true)),
-      ...removed.map((role) => roleChange(directory, 'users', user, role, false)),
+      ...assigned.map((role) => roleChange(access, 'users', user, role, true)),
+      ...removed.map((role) => roleChange(access, 'users', user, role, false)),
     ]
     void changes.apply(texts.join(' '), requests).then((isDone) => isDone && setChosen(new Map()))
   }
@@ -51,7 +51,7 @@ export function RolesForm({
       </fieldset>
       {assigned.length + removed.length > 0 && (
         <>
-          <Review directory={directory} user={user} assigned={assigned} removed={removed} />
+          <Review access={access} user={user} assigned={assigned} removed={removed} />
           <div className="row">
             <button type="submit" className="primary" disabled={changes.isBusy}>
               Apply
@@ -68,12 +68,12 @@ export function RolesForm({
 
 /** What the user may do afterward and no longer. */
 function Review({
-  directory: { roles, users },
+  access: { roles, users },
   user,
   assigned,
   removed,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly user: string
   readonly assigned: readonly string[]
   readonly removed: readonly string[]

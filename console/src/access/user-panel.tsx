@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { AccessDirectory } from '../answers/index.ts'
+import type { UsersAndRoles } from '../answers/index.ts'
 import { isTypedName, Name } from '../ui/index.ts'
 import type { Change } from './change.ts'
 import { GrantForm } from './grant-form.tsx'
@@ -8,12 +8,12 @@ import type { Changes } from './use-changes.ts'
 
 /** One user: roles, access to a datasource, password, and deletion. */
 export function UserPanel({
-  directory,
+  access,
   user,
   changes,
   onDeleted,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly user: string
   readonly changes: Changes
   onDeleted(): void
@@ -23,16 +23,16 @@ export function UserPanel({
       <h2 id="user-title">
         User <Name>{user}</Name>
       </h2>
-      <GrantForm directory={directory} user={user} changes={changes} />
-      <RolesForm directory={directory} user={user} changes={changes} />
-      {directory.logins.includes(user) && directory.loginsPath !== undefined && (
+      <GrantForm access={access} user={user} changes={changes} />
+      <RolesForm access={access} user={user} changes={changes} />
+      {access.logins.includes(user) && access.loginsPath !== undefined && (
         <PasswordForm
-          path={`${directory.loginsPath}/${encodeURIComponent(user)}`}
+          path={`${access.loginsPath}/${encodeURIComponent(user)}`}
           user={user}
           changes={changes}
         />
       )}
-      <DeleteUser directory={directory} user={user} changes={changes} onDeleted={onDeleted} />
+      <DeleteUser access={access} user={user} changes={changes} onDeleted={onDeleted} />
     </section>
   )
 }
@@ -77,12 +77,12 @@ function PasswordForm({
 
 /** Deletes a user together with the password, which cannot be undone, so the name must be typed first. */
 function DeleteUser({
-  directory,
+  access,
   user,
   changes,
   onDeleted,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly user: string
   readonly changes: Changes
   onDeleted(): void
@@ -92,8 +92,8 @@ function DeleteUser({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const paths = [
-      `${directory.accountsPath}/users/${name}`,
-      ...(directory.logins.includes(user) ? [`${directory.loginsPath}/${name}`] : []),
+      `${access.accountsPath}/users/${name}`,
+      ...(access.logins.includes(user) ? [`${access.loginsPath}/${name}`] : []),
     ]
     void changes
       .apply(
@@ -128,17 +128,17 @@ function DeleteUser({
 
 /** Creates a user with a password. Roles are assigned afterward. */
 export function NewUserForm({
-  directory,
+  access,
   changes,
   onCreated,
 }: {
-  readonly directory: AccessDirectory
+  readonly access: UsersAndRoles
   readonly changes: Changes
   onCreated(user: string): void
 }) {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
-  const { loginsPath, accountsPath } = directory
+  const { loginsPath, accountsPath } = access
   if (loginsPath === undefined) return null
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -11,7 +11,7 @@ export interface GroupMapping {
 }
 
 /** Users and roles, with the paths at which they are changed. */
-export interface AccessDirectory {
+export interface UsersAndRoles {
   /** Paths of the users who can log in, and of users and roles. Undefined if the cluster stores none. */
   readonly loginsPath: string | undefined
   readonly accountsPath: string

@@ -1,8 +1,8 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { Link } from 'wouter'
 import { datasourceAddress } from '../location.ts'
-import type { PreviewAnswer } from '../preview/index.ts'
 import { Bytes, BytesCell, formatDays, Name, Notice, TierFill, TierName, tierColors } from '../ui/index.ts'
+import type { PreviewAnswer } from '../web-worker/index.ts'
 
 /** What the stored rules do until a time in the future, in sentences. */
 export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {

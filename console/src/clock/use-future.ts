@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useInventory } from '../cluster/index.ts'
-import { callWorker } from '../preview/index.ts'
+import { callWorker } from '../web-worker/index.ts'
 import { useClockOffset } from './clock-offset.ts'
 
 /**

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import type { AccessDirectory, PermissionJson } from '../answers/index.ts'
+import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 const base = '/proxy/coordinator/svc-ext/basic-security'
 
 /** The users and roles of the first authenticator and the first authorizer. */
-export const useAccessDirectory = (isAllowed: boolean) =>
+export const useUsersAndRoles = (isAllowed: boolean) =>
   useQuery({
     queryKey: ['access'],
-    queryFn: async (): Promise<AccessDirectory> => {
+    queryFn: async (): Promise<UsersAndRoles> => {
       const [authenticator, authorizer] = await Promise.all([
         firstName('authentication'),
         firstName('authorization'),
@@ -18,10 +18,10 @@ export const useAccessDirectory = (isAllowed: boolean) =>
         authenticator && `${base}/authentication/db/${encodeURIComponent(authenticator)}/users`
       const accountsPath = `${base}/authorization/db/${encodeURIComponent(authorizer ?? '')}`
       const [accounts, groups, logins] = await Promise.all([
-        fetchJson<{ userMap: AccessDirectory['users']; roleMap: AccessDirectory['roles'] }>(
+        fetchJson<{ userMap: UsersAndRoles['users']; roleMap: UsersAndRoles['roles'] }>(
           `${accountsPath}/cachedSerializedUserMap`,
         ),
-        fetchJson<{ groupMappingMap: AccessDirectory['mappings'] }>(
+        fetchJson<{ groupMappingMap: UsersAndRoles['mappings'] }>(
           `${accountsPath}/cachedSerializedGroupMappingMap`,
         ),
         loginsPath === undefined ? [] : fetchJson<string[]>(loginsPath),

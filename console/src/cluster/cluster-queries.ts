@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { callWorker } from '../preview/index.ts'
 import { fetchJson, hasCluster, send } from '../session/index.ts'
+import { callWorker } from '../web-worker/index.ts'
 import { pollMs, retryMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 

@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
-import { type ClusterChanges, callWorker, listenToCluster } from '../preview/index.ts'
 import { currentSession, endSession, hasCluster, useSession } from '../session/index.ts'
+import { type ClusterChanges, callWorker, listenToCluster } from '../web-worker/index.ts'
 
 /** Whether the page follows the cluster. */
 interface ConnectionState {

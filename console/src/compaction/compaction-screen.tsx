@@ -160,11 +160,7 @@ function useSelection(first: string | undefined) {
 // The default, which means that there is no limit.
 const noSlotLimit = 2 ** 31 - 1
 
-function Summary({
-  listed: { statuses, intervalCount, hasIntervals },
-}: {
-  readonly listed: ListedStatuses
-}) {
+function Summary({ listed: { statuses, intervalCount, hasIntervals } }: { readonly listed: ListedStatuses }) {
   const { data: cluster } = useClusterCompaction()
   const awaiting = sumOf(statuses, (one) => one.intervalCountAwaitingCompaction)
   return (

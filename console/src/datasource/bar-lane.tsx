@@ -1,8 +1,8 @@
 import { formatBytes } from '@svc/domain/text'
 import type { ScaleTime } from 'd3-scale'
 import { memo } from 'react'
-import type { PreviewView } from '../preview/index.ts'
 import { sumOf } from '../sum-of.ts'
+import type { PreviewView } from '../web-worker/index.ts'
 
 interface BarLaneInput {
   readonly view: PreviewView

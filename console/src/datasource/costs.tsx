@@ -1,7 +1,7 @@
 import { type Costs, costsOf, formatCost, formatCostChange } from '@svc/domain/costs'
 import { Drafts, useDraft } from '../drafts/index.ts'
-import type { PreviewView } from '../preview/index.ts'
 import { Problem, TierName, visible } from '../ui/index.ts'
+import type { PreviewView } from '../web-worker/index.ts'
 import { noPrices, type PriceDraft, pricesOf } from './price-draft.ts'
 
 // Prices belong to the cluster, so all datasources share them. The tab remembers them.

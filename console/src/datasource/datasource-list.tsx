@@ -5,7 +5,6 @@ import { Link } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { datasourceAddress } from '../location.ts'
-import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
 import {
@@ -19,6 +18,7 @@ import {
   useLongTable,
   visible,
 } from '../ui/index.ts'
+import type { InventoryFigures } from '../web-worker/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
 import { openFirst, SearchField, walkResults } from './search-field.tsx'
 

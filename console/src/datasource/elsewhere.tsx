@@ -1,6 +1,6 @@
 import { formatCount } from '@svc/domain/text'
 import { Link } from 'wouter'
-import { maxListedTasks, useAccessDirectory, useCaller, useDataServers, useTasks } from '../cluster/index.ts'
+import { maxListedTasks, useCaller, useDataServers, useTasks, useUsersAndRoles } from '../cluster/index.ts'
 import { useScreens } from '../screens.ts'
 import { Name } from '../ui/index.ts'
 import { foundElsewhere } from './found-elsewhere.ts'
@@ -20,7 +20,7 @@ export function Elsewhere({
   const { data: caller } = useCaller()
   const { data: servers = [] } = useDataServers(isSearching && caller?.state.read === true)
   const { data: tasks = [] } = useTasks(maxListedTasks, canSearch('/runs'))
-  const { data: access } = useAccessDirectory(canSearch('/access'))
+  const { data: access } = useUsersAndRoles(canSearch('/access'))
   const found = foundElsewhere(text, {
     dataSources,
     screens,

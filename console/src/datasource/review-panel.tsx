@@ -3,7 +3,6 @@ import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
 import { useCaller, useLastRuleChange } from '../cluster/index.ts'
-import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import {
   ChangedByOther,
@@ -18,6 +17,7 @@ import {
   Problem,
   visible,
 } from '../ui/index.ts'
+import type { PreviewView } from '../web-worker/index.ts'
 import { CostsOfEdit } from './costs.tsx'
 import { curlOf } from './curl.ts'
 import { LoadTime } from './load-time.tsx'

@@ -2,9 +2,9 @@ import type { AnsweredRule, AnsweredServer, ExplanationAnswer } from '@svc/domai
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
 import { useExplanation } from '../cluster/index.ts'
-import type { ExplainedSegment } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { formatMinute, Name, Notice, Problem, visible } from '../ui/index.ts'
+import type { ExplainedSegment } from '../web-worker/index.ts'
 import { describeRule } from './rule-text.ts'
 
 /** Why one segment is where it is: the rules in order, replicas by tier, servers with failures, and what happens next. */

@@ -3,13 +3,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
+import { Dialog, formatTime, Name, Problem } from '../ui/index.ts'
 import {
   callWorker,
   type ExplainedSegment,
   type ExplainedSegments,
   type TimeRange,
-} from '../preview/index.ts'
-import { Dialog, formatTime, Name, Problem } from '../ui/index.ts'
+} from '../web-worker/index.ts'
 import { SegmentPanel } from './segment-explanation.tsx'
 
 const limit = 5000

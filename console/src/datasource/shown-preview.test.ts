@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PreviewView } from '../preview/index.ts'
+import type { PreviewView } from '../web-worker/index.ts'
 import { nextShown, type ShownPreview } from './shown-preview.ts'
 
 const preview = (subject: string, assumesSpace: boolean): ShownPreview => ({

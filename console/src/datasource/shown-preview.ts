@@ -1,4 +1,4 @@
-import type { PreviewView } from '../preview/index.ts'
+import type { PreviewView } from '../web-worker/index.ts'
 
 /** A preview, and what it is about: one edit at one time. */
 export interface ShownPreview {

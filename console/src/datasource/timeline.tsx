@@ -9,8 +9,8 @@ import {
   useRef,
   useState,
 } from 'react'
-import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { useWidth } from '../ui/index.ts'
+import type { PreviewView, TimeRange } from '../web-worker/index.ts'
 import { axisTicks } from './axis-ticks.ts'
 import { BarLane } from './bar-lane.tsx'
 import type { LaneCell } from './lane-cell.ts'

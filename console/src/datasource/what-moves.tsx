@@ -1,7 +1,7 @@
 import type { TierMove } from '@svc/domain/preview'
 import { countOf, formatCount } from '@svc/domain/text'
-import type { PreviewView } from '../preview/index.ts'
 import { BytesCell, TierFill, TierName } from '../ui/index.ts'
+import type { PreviewView } from '../web-worker/index.ts'
 import { Numbers } from './numbers.tsx'
 
 /** Which replicas go where, and how full the tiers are afterward. */

@@ -38,8 +38,7 @@ export function stateText(
   if (!known) return 'The leader is waiting for servers to report.'
   if (settled && shortages.length === 0)
     return 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.'
-  if (settled)
-    return 'The cluster is settled: all load queues are empty, but some replicas cannot be loaded.'
+  if (settled) return 'The cluster is settled: all load queues are empty, but some replicas cannot be loaded.'
   if (paused) return 'Coordination is paused.'
   if (isLoading) return 'The cluster is loading, moving, or dropping replicas to match the rules.'
   return ['The cluster is not settled yet', ...reasons].map((sentence) => `${sentence}.`).join(' ')

@@ -18,11 +18,11 @@ import {
   useUnfinishedTasks,
 } from '../cluster/index.ts'
 import { datasourceAddress } from '../location.ts'
-import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
 import { sumOf } from '../sum-of.ts'
 import { Empty, formatMinute, Name, Notice, Problem, tierColors, visible } from '../ui/index.ts'
+import type { InventoryFigures } from '../web-worker/index.ts'
 import {
   type Concern,
   certificateConcerns,

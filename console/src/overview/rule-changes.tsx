@@ -1,8 +1,8 @@
 import { Link } from 'wouter'
 import { useAllRuleChanges } from '../cluster/index.ts'
 import { datasourceAddress } from '../location.ts'
-import type { InventoryFigures } from '../preview/index.ts'
 import { formatAge, Name } from '../ui/index.ts'
+import type { InventoryFigures } from '../web-worker/index.ts'
 
 /** The last rule changes, newest first. */
 export function RuleChanges({ inventory }: { readonly inventory: InventoryFigures }) {

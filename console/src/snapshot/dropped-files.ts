@@ -1,4 +1,4 @@
-import type { SnapshotPlace } from '../preview/index.ts'
+import type { SnapshotPlace } from '../web-worker/index.ts'
 
 /** Returns the files that were dropped on the page, and those in dropped folders. */
 export async function droppedFiles(data: DataTransfer): Promise<SnapshotPlace> {

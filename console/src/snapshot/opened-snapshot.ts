@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { callWorker, type OpenedSnapshot, type SnapshotPlace } from '../preview/index.ts'
 import { answerLocally, openSession } from '../session/index.ts'
+import { callWorker, type OpenedSnapshot, type SnapshotPlace } from '../web-worker/index.ts'
 
 let opened: OpenedSnapshot | undefined
 const listeners = new Set<() => void>()

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ChangeEvent, type DragEvent, type ReactNode, useCallback, useEffect, useState } from 'react'
-import type { SnapshotPlace } from '../preview/index.ts'
 import { pageSource } from '../session/index.ts'
 import { Empty, Problem, ThemeSwitch } from '../ui/index.ts'
+import type { SnapshotPlace } from '../web-worker/index.ts'
 import { droppedFiles } from './dropped-files.ts'
 import { openSnapshot, useOpenedSnapshot } from './opened-snapshot.ts'
 

@@ -1,3 +1,4 @@
+import { countOf } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useParams } from 'wouter'

@@ -2,7 +2,7 @@ import type { PreviewServer, ServerChanges } from '@svc/domain/preview'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
-import { callWorker } from '../preview/index.ts'
+import { callWorker } from '../web-worker/index.ts'
 
 /** What is assumed to happen to a server. */
 export type ServerFate = 'failed' | 'drained'

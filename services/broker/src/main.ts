@@ -1,15 +1,15 @@
 import { unavailable } from '@svc/domain/failure'
-import { createDataServer, servedSegmentsRoute } from '@svc/shared/data-server'
 import { emptyAnswer, jsonAnswer, open, type Route, route, state } from '@svc/shared/http'
+import { createDataServer, servedSegmentsRoute } from '@svc/shared/segment-serving'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { z } from 'zod'
 
 import { createQueries } from './query/index.ts'
-import { createServedView, type ServedView } from './served/index.ts'
+import { createServerView, type ServerView } from './server-view/index.ts'
 
 /** A broker knows which servers serve which segments. With a segment cache, it also loads the segments of broadcast rules. */
 function buildBroker(context: ServiceContext): ServicePart {
-  const view = createServedView(context)
+  const view = createServerView(context)
   const dataServer = createDataServer(context, 'broker')
   const queries = createQueries(context, view, dataServer)
   return {
@@ -26,7 +26,7 @@ function buildBroker(context: ServiceContext): ServicePart {
   }
 }
 
-function brokerRoutes(view: ServedView): Route[] {
+function brokerRoutes(view: ServerView): Route[] {
   return [
     route({
       method: 'GET',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import { createDutyGroup } from '@svc/shared/duties'
 import { createMetrics } from '@svc/shared/metrics'
 import { ensureDefaultRules, saveConfig, saveRules, sql } from '@svc/shared/postgres'

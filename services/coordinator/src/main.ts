@@ -4,7 +4,7 @@ import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
-import { segmentUseRoutes } from '@svc/shared/segment-use'
+import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { callsRoute } from './api/calls.ts'
 import { certificatesRoute } from './api/certificates.ts'
@@ -29,7 +29,7 @@ import { createRulesGuard } from './api/rules-guard.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverProblemsRoute } from './api/server-problems.ts'
 import { serverRoutes } from './api/servers.ts'
-import { createChangeFeed, createInventories } from './changes/index.ts'
+import { createChangeFeed, createInventories } from './change-stream/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
@@ -47,7 +47,7 @@ import {
 } from './inventory/index.ts'
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
-import { createDirectoryFollowers, createFirstUsers, type DirectoryFollowers } from './users/index.ts'
+import { createFirstUsers, createUsersFollowers, type UsersFollowers } from './users/index.ts'
 
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, database } = context
@@ -87,7 +87,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       loadMeter,
       planner,
       dutyGroups,
-      createDirectoryFollowers(context, leadership),
+      createUsersFollowers(context, leadership),
     ),
     start: async () => {
       await rules.start()
@@ -172,7 +172,7 @@ function coordinatorRoutes(
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   dutyGroups: DutyGroups,
-  followers: DirectoryFollowers,
+  followers: UsersFollowers,
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
   const previews = createPreviews(view, clusterState, {
@@ -203,7 +203,7 @@ function coordinatorRoutes(
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
     ...compactionStatusRoutes(context, planner, dutyGroups.compaction),
-    ...segmentUseRoutes(context, '/svc/coordinator/v1'),
+    ...segmentMarkingRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),
     ...securityRoutes(context, followers),

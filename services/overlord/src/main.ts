@@ -3,7 +3,7 @@ import type { Election } from '@svc/shared/discovery'
 import { createResetTable } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
-import { segmentUseRoutes } from '@svc/shared/segment-use'
+import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { createTaskRunner } from '@svc/shared/task-running'
 import { clusterRoutes } from './api/cluster.ts'
@@ -39,7 +39,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
     details: { workerCapacity: runner.capacity },
     routes: [
       ...taskRoutes(context, runner, access, dutyGroups.taskQueue.wake),
-      ...segmentUseRoutes(context, '/svc/indexer/v1'),
+      ...segmentMarkingRoutes(context, '/svc/indexer/v1'),
       ...clusterRoutes(context, { runner, dutyGroups: dutyGroups.all, term }),
       ...compactionConfigRoutes(context, dutyGroups.supervisors.wake),
       ...compactionStatusRoutes(planner, context),

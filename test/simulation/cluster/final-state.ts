@@ -1,5 +1,5 @@
-import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/data-server'
 import { shownTaskId } from '@svc/shared/postgres'
+import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/segment-serving'
 import { type FinalCopies, wrongCopies } from '../../faults/check/index.ts'
 import type { Rest } from '../../faults/history.ts'
 import { readRules } from '../../faults/requests.ts'

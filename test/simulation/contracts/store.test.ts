@@ -504,13 +504,13 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
 
   'problems and load rates are kept by server': async ({ database, functions, pause }) => {
     const server = { role: 'broker', name: 'b:1' } as const
-    await functions.saveServerTrouble(database, { ...server, trouble: 'first' })
-    await functions.saveServerTrouble(database, { ...server, trouble: 'second' })
-    const log: unknown[] = [await functions.loadServerTroubles(database, 60_000)]
+    await functions.saveServerProblem(database, { ...server, problem: 'first' })
+    await functions.saveServerProblem(database, { ...server, problem: 'second' })
+    const log: unknown[] = [await functions.loadServerProblems(database, 60_000)]
     await pause(60)
-    log.push(await functions.loadServerTroubles(database, 20))
-    await functions.removeServerTrouble(database, server)
-    log.push(await functions.loadServerTroubles(database, 60_000))
+    log.push(await functions.loadServerProblems(database, 20))
+    await functions.removeServerProblem(database, server)
+    log.push(await functions.loadServerProblems(database, 60_000))
     const sums = { ms: 1, segments: 2, bytes: 3 } as never
     await functions.saveLoadRates(database, new Map([['b:1', sums]]))
     log.push([...(await functions.loadLoadRates(database))])

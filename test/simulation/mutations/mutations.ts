@@ -154,12 +154,12 @@ const ofLeaders: readonly KnownMutation[] = [
   },
 ]
 
-const execution = 'packages/shared/src/data-server/execute-requests.ts'
-const knownLeader = 'packages/shared/src/data-server/known-leader.ts'
+const execution = 'packages/shared/src/segment-serving/execute-requests.ts'
+const knownLeader = 'packages/shared/src/segment-serving/known-leader.ts'
 const cache = 'packages/shared/src/segment-cache/open-segment-cache.ts'
 const entries = 'packages/shared/src/segment-cache/entry-folder.ts'
 const receiving = 'packages/shared/src/deep-storage/receive-file.ts'
-const dataServer = 'packages/shared/src/data-server/data-server.ts'
+const dataServer = 'packages/shared/src/segment-serving/data-server.ts'
 
 const ofDataServers: readonly KnownMutation[] = [
   {
@@ -253,7 +253,7 @@ const attempt = 'packages/shared/src/task-running/run-attempt.ts'
 const files = 'packages/shared/src/task-running/attempt-files.ts'
 const kill = 'packages/shared/src/tasks/kill-segments.ts'
 const compaction = 'packages/shared/src/tasks/compaction-work.ts'
-const marks = 'packages/shared/src/segment-use/mark.ts'
+const marks = 'packages/shared/src/segment-marking/mark.ts'
 const queueTasks = 'services/overlord/src/duties/queue-tasks.ts'
 
 const ofTasks: readonly KnownMutation[] = [
@@ -352,7 +352,7 @@ const ofTasks: readonly KnownMutation[] = [
   },
 ]
 
-const followed = 'services/broker/src/served/followed-segments.ts'
+const followed = 'services/broker/src/server-view/followed-segments.ts'
 
 const ofRequests: readonly KnownMutation[] = [
   {

@@ -63,7 +63,7 @@ export function startServer(
   const work = createWork(lasting, started, build)
   const { context, part } = work
   const [host, port] = [settings.get('svc.host'), settings.get('svc.plaintextPort')]
-  const security = createSecurity(settings, { current: () => started.directory!.current() })
+  const security = createSecurity(settings, { current: () => started.users!.current() })
   const handler = createHandler({
     ...part,
     security,

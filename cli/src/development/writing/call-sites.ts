@@ -83,8 +83,8 @@ export const callRules: readonly CallRule[] = [
   ...rulesFor('error', [0], ['push', 'note'], { receiver: /problems$/ }),
   ...rulesFor('error', [0], ['propertyType'], inConfig),
   ...rulesFor('log', [0], ['error', 'warn', 'info', 'debug'], { receiver: /(^|\.)(logger|log)$/i }),
-  ...rulesFor('log', [0], ['tell', 'over', 'report', 'resolve'], { receiver: /(trouble|log|own)$/i }),
-  ...rulesFor('log', [1], ['setTrouble']),
+  ...rulesFor('log', [0], ['tell', 'over', 'report', 'resolve'], { receiver: /(log|own)$/i }),
+  ...rulesFor('log', [1], ['setProblem']),
   ...rulesFor('help', [0], ['description', 'usage', 'showHelpAfterError'], inCli),
   ...rulesFor(
     'help',

@@ -1,3 +1,4 @@
+import { type AuthorizerRoles, filteredGroups, mappingsOf } from './authorizer-roles.ts'
 import {
   type Access,
   type CompileOptions,
@@ -6,7 +7,6 @@ import {
   grants,
   type Permission,
 } from './permission.ts'
-import { filteredGroups, type MappedRoleDirectory, mappingsOf } from './role-directory.ts'
 
 /** Why access is granted or denied: the user's roles, where they come from, and the relevant permissions. */
 export interface AccessExplanation {
@@ -43,23 +43,23 @@ export interface ExplainedUser {
 
 /** Explains whether a user has an access. Without an access, explains only the roles. */
 export function explainAccess(
-  directory: MappedRoleDirectory,
+  stored: AuthorizerRoles,
   { user, groups, groupFilters }: ExplainedUser,
   access: ExplainedAccess | undefined,
   compilePattern: CompilePattern,
   options: CompileOptions,
 ): AccessExplanation {
   const counted = groupFilters === undefined ? [] : filteredGroups(groups, groupFilters)
-  const mappings = mappingsOf(directory, counted)
+  const mappings = mappingsOf(stored, counted)
   const sources = new Map<string, string[]>()
   const add = (role: string, from: string) => sources.set(role, [...(sources.get(role) ?? []), from])
-  if (Object.hasOwn(directory.users, user)) for (const role of directory.users[user] ?? []) add(role, 'user')
+  if (Object.hasOwn(stored.users, user)) for (const role of stored.users[user] ?? []) add(role, 'user')
   for (const { mapping, roles } of mappings) for (const role of roles) add(role, `group mapping [${mapping}]`)
   const permissions =
     access === undefined
       ? []
       : [...sources.keys()].flatMap((role) =>
-          (Object.hasOwn(directory.roles, role) ? (directory.roles[role] ?? []) : [])
+          (Object.hasOwn(stored.roles, role) ? (stored.roles[role] ?? []) : [])
             .filter(
               (permission) => permission.resource.type === access.type && permission.action === access.action,
             )
@@ -74,7 +74,7 @@ export function explainAccess(
   return {
     groups: groups.map((group) => ({ group, counts: counted.includes(group) })),
     mappings,
-    roles: [...sources].map(([role, from]) => ({ role, from, exists: Object.hasOwn(directory.roles, role) })),
+    roles: [...sources].map(([role, from]) => ({ role, from, exists: Object.hasOwn(stored.roles, role) })),
     permissions,
     allowed:
       permissions.some(({ grants }) => grants) ||

@@ -1,5 +1,12 @@
 /** Permissions: what a caller may do with which resource. */
 
+export {
+  type AuthorizerRoles,
+  filteredGroups,
+  mappingsOf,
+  permissionsOf,
+  permissionsOfRoles,
+} from './authorizer-roles.ts'
 export { parseDistinguishedName } from './distinguished-name.ts'
 export { type AccessExplanation, type ExplainedAccess, explainAccess } from './explain.ts'
 export { isBalancedFilter } from './ldap-filter.ts'
@@ -24,10 +31,3 @@ export {
   shownPermissionSchema,
 } from './parse-permissions.ts'
 export * from './permission.ts'
-export {
-  filteredGroups,
-  type MappedRoleDirectory,
-  mappingsOf,
-  permissionsOf,
-  permissionsOfRoles,
-} from './role-directory.ts'

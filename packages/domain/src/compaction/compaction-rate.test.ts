@@ -126,7 +126,11 @@ describe('the time that a task still takes', () => {
     ['is all of its time when it is submitted', { bytes: 100, waitMs: 0, durationMs: undefined }, 4000],
     ['is less after a wait', { bytes: 100, waitMs: 400, durationMs: undefined }, 3600],
     ['includes its run after a long wait', { bytes: 100, waitMs: 9000, durationMs: undefined }, 3000],
-    ['does not depend on how long it waited once it has started', { bytes: 100, waitMs: 9000, durationMs: 500 }, 2500],
+    [
+      'does not depend on how long it waited once it has started',
+      { bytes: 100, waitMs: 9000, durationMs: 500 },
+      2500,
+    ],
     ['is never negative', { bytes: 100, waitMs: 0, durationMs: 9000 }, 0],
     ['is that of each task if a user submitted it', undefined, 2000],
   ]

@@ -49,7 +49,9 @@ function fitDurations(tasks: readonly MeasuredTask[]): Pick<CompactionRate, 'msP
   const meanMs = meanOf(tasks.map(({ durationMs }) => durationMs))
   const variance = meanOf(tasks.map(({ bytes }) => (bytes - meanBytes) ** 2))
   if (variance > (minVariation * meanBytes) ** 2) {
-    const covariance = meanOf(tasks.map(({ bytes, durationMs }) => (bytes - meanBytes) * (durationMs - meanMs)))
+    const covariance = meanOf(
+      tasks.map(({ bytes, durationMs }) => (bytes - meanBytes) * (durationMs - meanMs)),
+    )
     const msPerByte = Math.max(0, covariance / variance)
     const msPerTask = meanMs - msPerByte * meanBytes
     if (msPerTask > 0) return { msPerTask, msPerByte }

@@ -134,7 +134,9 @@ describe('the forecast of compaction', () => {
   })
 
   it('waits for running tasks, and for intervals that failed', () => {
-    const running = past(parseInterval('2020-01-01/P1D'), { work: { bytes: 2500, waitMs: 0, durationMs: 20_000 } })
+    const running = past(parseInterval('2020-01-01/P1D'), {
+      work: { bytes: 2500, waitMs: 0, durationMs: 20_000 },
+    })
     const failed = past(dayOf(2), { ended: { succeeded: false, at: now - 1000 } })
     const found = forecast(planOf(daily), [running, failed])
     assert.deepEqual(
@@ -168,12 +170,18 @@ describe('the forecast of compaction', () => {
       return endsAt!
     }
     fc.assert(
-      fc.property(sizes, fc.integer({ min: 1, max: 5 }), fc.nat(11), fc.nat(5000), (bytes, slots, at, more) => {
-        const endsAt = endOf(bytes, slots)
-        const larger = bytes.map((size, index) => (index === at % bytes.length ? size + more : size))
-        assert.ok(endOf(larger, slots) >= endsAt)
-        assert.ok(endOf(bytes, slots + 1) <= endsAt)
-      }),
+      fc.property(
+        sizes,
+        fc.integer({ min: 1, max: 5 }),
+        fc.nat(11),
+        fc.nat(5000),
+        (bytes, slots, at, more) => {
+          const endsAt = endOf(bytes, slots)
+          const larger = bytes.map((size, index) => (index === at % bytes.length ? size + more : size))
+          assert.ok(endOf(larger, slots) >= endsAt)
+          assert.ok(endOf(bytes, slots + 1) <= endsAt)
+        },
+      ),
     )
   })
 

@@ -8,7 +8,7 @@ import {
   loadClusterTime,
   moveClusterTime,
 } from '../postgres/index.ts'
-import { type Clock, createTroubleLog, type Logger, type Loop, startLoop } from '../runtime/index.ts'
+import { type Clock, createProblemLog, type Logger, type Loop, startLoop } from '../runtime/index.ts'
 import { type ClockChange, decideClockChange } from './clock-change.ts'
 
 /** The simulated cluster clock as followed by this server. */
@@ -33,7 +33,7 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
   // Time never goes back on a server, whatever it reads later.
   let shown = 0
   let loop: Loop | undefined
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
 
   const refresh = async (): Promise<void> => {
     const requestedAtMs = performance.now()
@@ -59,7 +59,7 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
     start: async () => {
       await refresh()
       loop = startLoop(readPeriodMs, refresh, (error) =>
-        trouble.report('Failed to read the cluster clock; continuing at the last known rate', {
+        problemLog.report('Failed to read the cluster clock; continuing at the last known rate', {
           error: describeError(error),
         }),
       )

@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { createTroubleLog, type Logger, type Loop, startLoop } from '../runtime/index.ts'
+import { createProblemLog, type Logger, type Loop, startLoop } from '../runtime/index.ts'
 import type { CompactionDriver, CompactionPlanner } from './planner.ts'
 
 /**
@@ -12,14 +12,14 @@ export function followCompaction(
   isLeader: () => boolean,
   { periodMs, logger }: { readonly periodMs: number; readonly logger: Logger },
 ): Loop {
-  const trouble = createTroubleLog(logger)
+  const problem = createProblemLog(logger)
   return startLoop(
     periodMs,
     async () => {
       if (isLeader() || (await planner.driver()) !== driver) return
       await planner.plan(driver)
-      trouble.over('Resumed reading what to compact as a standby')
+      problem.over('Resumed reading what to compact as a standby')
     },
-    (error) => trouble.report('Failed to read what to compact as a standby', { error: describeError(error) }),
+    (error) => problem.report('Failed to read what to compact as a standby', { error: describeError(error) }),
   )
 }

@@ -11,7 +11,7 @@ import {
   saveHeartbeat,
 } from '../postgres/index.ts'
 import type { Logger } from '../runtime/index.ts'
-import { createTroubleLog, sharedRuns, startLoop } from '../runtime/index.ts'
+import { createProblemLog, sharedRuns, startLoop } from '../runtime/index.ts'
 
 /** A server that can be reached. */
 export interface DiscoveredNode extends AnnouncedNode {
@@ -68,7 +68,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   const { role } = settings
   const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
   const timeoutMs = settings.get('svc.discovery.timeout')
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   let nodes: readonly DiscoveredNode[] = []
   let leases: readonly Lease[] = []
   const startedAt = performance.now()
@@ -100,14 +100,14 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       await announcement.save()
       await refresh()
       hasRefreshed = true
-      trouble.over('Discovery recovered')
+      problemLog.over('Discovery recovered')
       // Right after a start, others are about to appear: frequent refreshes cost little and save a second.
       const isStarting = performance.now() - startedAt < startingMs
       return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
     },
     (error) => {
       if (!hasRefreshed) return notYetMs
-      trouble.report('Discovery failed; using the last known servers', { error: describeError(error) })
+      problemLog.report('Discovery failed; using the last known servers', { error: describeError(error) })
       return heartbeatMs
     },
   )

@@ -1,6 +1,6 @@
 import { acquireLease, type Candidate, type Database, releaseLease, renewLease } from '../postgres/index.ts'
 import type { Logger } from '../runtime/index.ts'
-import { createTroubleLog, startLoop } from '../runtime/index.ts'
+import { createProblemLog, startLoop } from '../runtime/index.ts'
 
 /** Whether this server is the leader. */
 export interface Election {
@@ -35,7 +35,7 @@ export function startElection(
   mayLead: () => boolean = () => true,
 ): Election {
   const { role } = candidate
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   // Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
   // effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
   let mayHoldLease = false
@@ -56,7 +56,7 @@ export function startElection(
     mayHoldLease = true
     const gained = await acquireLease(database, candidate, leaseMs)
     mayHoldLease = gained !== undefined
-    trouble.over('Leader election recovered')
+    problemLog.over('Leader election recovered')
     settle()
     // If the answer was late, the lease has expired, and another server may be the leader by now.
     if (gained === undefined || performance.now() >= requestedAt + leaseMs) return
@@ -67,7 +67,7 @@ export function startElection(
   const renew = async (held: number): Promise<void> => {
     const requestedAt = performance.now()
     if (await renewLease(database, candidate, held, leaseMs)) {
-      trouble.over('Leader election recovered')
+      problemLog.over('Leader election recovered')
       leadership.extend(requestedAt + leaseMs)
     } else leadership.end()
   }
@@ -83,7 +83,8 @@ export function startElection(
       else await renew(term)
       return leadership.unended() === undefined ? leaseMs / triesPerLease : undefined
     },
-    (error) => trouble.report('Failed to acquire or renew the leader lease', { role, error: String(error) }),
+    (error) =>
+      problemLog.report('Failed to acquire or renew the leader lease', { role, error: String(error) }),
   )
   return {
     settled,

@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { createTroubleLog, type Logger } from '../runtime/index.ts'
+import { createProblemLog, type Logger } from '../runtime/index.ts'
 
 /** A periodic job of a leader. Each run returns what it did, for the log. */
 export interface Duty {
@@ -54,14 +54,14 @@ export interface WatchedDuty {
 /** Adds logs and statistics to a duty. A failed run is logged and counted; its promise resolves. */
 export function watchDuty(duty: Duty, logger: Logger): WatchedDuty {
   const { name } = duty
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   let times: DutyTimes = { duty: name, runs: 0, failures: 0, totalMs: 0, lastMs: 0 }
 
   const attempt = async (term: number): Promise<Pick<DutyRun, 'did' | 'error'>> => {
     try {
       const did = await duty.run(term)
       if (did && !duty.isFrequent) logger.info('Duty completed', { duty: name, ...did })
-      trouble.over('Duty recovered')
+      problemLog.over('Duty recovered')
       return { did: did ?? null, error: null }
     } catch (error) {
       times = { ...times, failures: times.failures + 1 }
@@ -72,7 +72,7 @@ export function watchDuty(duty: Duty, logger: Logger): WatchedDuty {
         ...(error instanceof Error && error.cause !== undefined ? { cause: describeError(error.cause) } : {}),
         failures: times.failures,
       }
-      if (duty.isFrequent) trouble.report('Duty failed', details)
+      if (duty.isFrequent) problemLog.report('Duty failed', details)
       else logger.error('Duty failed', details)
       return { did: null, error: details.error }
     }

@@ -14,7 +14,7 @@ import {
 } from '@svc/domain/faults'
 import type { DeepStorage } from '../deep-storage/index.ts'
 import { type Database, loadConfig, type Queries } from '../postgres/index.ts'
-import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
+import { createProblemLog, type Logger, startLoop } from '../runtime/index.ts'
 
 /** Name of the configuration entry that stores the faults and their history. */
 export const faultsConfigName = 'simulation.faults'
@@ -25,7 +25,7 @@ export const ownCallPath = '/status/ready'
 /**
  * Where servers fetch users and roles. Without them, a router that starts could not authenticate anyone to end a fault.
  */
-const directoryPaths = '/svc-internal/v1/security/'
+const usersPaths = '/svc-internal/v1/security/'
 
 /** How often a server polls the active faults; a fault with a kill probability is decided once per poll. */
 const pollPeriodMs = 1000
@@ -101,7 +101,7 @@ export function followFaults(
   kill: () => void,
 ): Faults {
   const kills = createKillDecision(Date.now() - performance.now())
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   let all: readonly Fault[] = []
   // Before the first read, the metadata tables may not exist yet; that is reported elsewhere.
   let wasRead = false
@@ -118,7 +118,7 @@ export function followFaults(
       const self = aim()
       if (!self) return
       await refresh()
-      trouble.over('Resumed reading the list of injected faults')
+      problemLog.over('Resumed reading the list of injected faults')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
           notifyKilled(fault.target)
@@ -130,7 +130,7 @@ export function followFaults(
     },
     (error) => {
       if (wasRead)
-        trouble.report('Failed to read the list of injected faults; keeping the last known ones', {
+        problemLog.report('Failed to read the list of injected faults; keeping the last known ones', {
           error: describeError(error),
         })
     },
@@ -169,7 +169,7 @@ const isSpared = (path: string): boolean =>
   path === ownCallPath ||
   path === faultsPath ||
   path.startsWith(`${faultsPath}/`) ||
-  path.startsWith(directoryPaths)
+  path.startsWith(usersPaths)
 
 /** Wraps deep storage so that each access is delayed by `delayMs()` milliseconds. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {

@@ -10,7 +10,14 @@ const nativeAlgorithms: readonly unknown[] = ['sha1', 'sha256', 'sha384', 'sha51
  */
 export function deriveKeysNatively(forge: typeof Forge): void {
   const { pkcs5, pkcs12, util } = forge
-  const generateKey: typeof pkcs12.generateKey = (password, salt, purpose, iterations, lengthBytes, digest) => {
+  const generateKey: typeof pkcs12.generateKey = (
+    password,
+    salt,
+    purpose,
+    iterations,
+    lengthBytes,
+    digest,
+  ) => {
     const { algorithm, blockLength } = digest ?? { algorithm: 'sha1', blockLength: 64 }
     const key = pkcs12Key({
       password: password ?? undefined,

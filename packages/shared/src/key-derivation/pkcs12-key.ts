@@ -16,9 +16,9 @@ export interface Pkcs12KeyInput {
 export function pkcs12Key(input: Pkcs12KeyInput): Buffer {
   const { password, salt, purpose, iterations, lengthBytes, hash, blockBytes } = input
   // Without iterations, the key would not depend on the password.
-  if (!(iterations >= 1)) throw new RangeError(`Invalid number of iterations [${iterations}]: expected at least 1`)
-  const inBlocks = (bytes: Buffer) =>
-    Buffer.alloc(blockBytes * Math.ceil(bytes.length / blockBytes), bytes)
+  if (!(iterations >= 1))
+    throw new RangeError(`Invalid number of iterations [${iterations}]: expected at least 1`)
+  const inBlocks = (bytes: Buffer) => Buffer.alloc(blockBytes * Math.ceil(bytes.length / blockBytes), bytes)
   const diversifier = Buffer.alloc(blockBytes, purpose)
   const secret = Buffer.concat([inBlocks(salt), inBlocks(passwordBytes(password))])
   const key: Buffer[] = []

@@ -1,4 +1,4 @@
-import { escaped } from './escaped.ts'
+import { escapeHtml } from '@svc/domain/text'
 import type { OpenApiDocument, OpenApiOperation } from './openapi-document.ts'
 import { shapeAnchor, shapeHtml } from './shape-html.ts'
 
@@ -25,21 +25,21 @@ export function interfacePage(document: OpenApiDocument): string {
     const rows = operations
       .filter(({ operation }) => operation.tags.includes(name))
       .map(({ path, method, operation }) => operationHtml(path, method, operation))
-    return `<h2 id="${escaped(name)}">${escaped(name)}</h2>\n<p>${escaped(description)}.</p>\n${rows.join('\n')}`
+    return `<h2 id="${escapeHtml(name)}">${escapeHtml(name)}</h2>\n<p>${escapeHtml(description)}.</p>\n${rows.join('\n')}`
   })
   const schemas = document.components.schemas as Readonly<Record<string, Schema>>
   const shapes = Object.entries(schemas).map(
     ([name, { description, ...schema }]) =>
-      `<h3 id="${escaped(shapeAnchor(name))}">${escaped(name)}</h3>${typeof description === 'string' ? `<p>${escaped(description)}.</p>` : ''}<pre>${shapeHtml(schema)}</pre>`,
+      `<h3 id="${escapeHtml(shapeAnchor(name))}">${escapeHtml(name)}</h3>${typeof description === 'string' ? `<p>${escapeHtml(description)}.</p>` : ''}<pre>${shapeHtml(schema)}</pre>`,
   )
-  const contents = document.tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(name)}</a>`)
+  const contents = document.tags.map(({ name }) => `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`)
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(document.info.title)} ${escaped(document.info.version)} API</title><style>${style}</style></head>
+<title>${escapeHtml(document.info.title)} ${escapeHtml(document.info.version)} API</title><style>${style}</style></head>
 <body>
-<h1>${escaped(document.info.title)} API</h1>
-<p>${escaped(document.info.description)} <a href="/openapi.json">OpenAPI document</a></p>
+<h1>${escapeHtml(document.info.title)} API</h1>
+<p>${escapeHtml(document.info.description)} <a href="/openapi.json">OpenAPI document</a></p>
 <p>${contents.join(' · ')} · <a href="#shapes">schemas</a></p>
 ${sections.join('\n')}
 <h2 id="shapes">schemas</h2>
@@ -54,7 +54,7 @@ function operationHtml(path: string, method: string, operation: OpenApiOperation
   const parameters = operation.parameters as readonly { name: string; in: string; required: boolean }[]
   const rows = parameters.map(
     (parameter) =>
-      `<tr><td><code>${escaped(parameter.name)}</code></td><td>${parameter.in}</td><td>${parameter.required ? 'required' : 'optional'}</td></tr>`,
+      `<tr><td><code>${escapeHtml(parameter.name)}</code></td><td>${parameter.in}</td><td>${parameter.required ? 'required' : 'optional'}</td></tr>`,
   )
   const table =
     rows.length > 0 ? `<table><tr><th>parameter</th><th>in</th><th></th></tr>${rows.join('')}</table>` : ''
@@ -62,18 +62,18 @@ function operationHtml(path: string, method: string, operation: OpenApiOperation
     | { readonly description: string; readonly required: boolean; readonly content: Content }
     | undefined
   const sent = body
-    ? `<p>JSON body, ${body.required ? 'required' : 'optional'}. ${escaped(body.description)}.</p>${contentHtml(body.content)}`
+    ? `<p>JSON body, ${body.required ? 'required' : 'optional'}. ${escapeHtml(body.description)}.</p>${contentHtml(body.content)}`
     : ''
   const responses = Object.entries(operation.responses)
   const answers = responses
     .filter(([, response]) => !('$ref' in response))
     .map(([status, { description, content }]) => {
       const types = Object.keys((content ?? {}) as Content)
-      return `<p>Returns ${[status, ...types].map(escaped).join(', ')}: ${escaped(String(description))}.</p>${contentHtml((content ?? {}) as Content)}`
+      return `<p>Returns ${[status, ...types].map(escapeHtml).join(', ')}: ${escapeHtml(String(description))}.</p>${contentHtml((content ?? {}) as Content)}`
     })
   const errors = responses.filter(([, response]) => '$ref' in response).map(([status]) => status)
-  return `<details><summary><span class="method">${method.toUpperCase()}</span><code>${escaped(path)}</code><span>${escaped(operation.summary)}</span></summary>
-<p>${escaped(operation.description)}</p>${table}${sent}${answers.join('')}
+  return `<details><summary><span class="method">${method.toUpperCase()}</span><code>${escapeHtml(path)}</code><span>${escapeHtml(operation.summary)}</span></summary>
+<p>${escapeHtml(operation.description)}</p>${table}${sent}${answers.join('')}
 <p>Errors: ${errors.join(', ')}, as <a href="#${shapeAnchor('Error')}">Error</a></p></details>`
 }
 

@@ -38,7 +38,8 @@ it('reads tasks with strings that Postgres cannot read in JSON', async () => {
 })
 
 it('reads how long tasks waited for a worker, and how long they ran', async () => {
-  const minutesAgo = (minutes: number | null) => sql`clock_timestamp() - ${minutes}::int * interval '1 minute'`
+  const minutesAgo = (minutes: number | null) =>
+    sql`clock_timestamp() - ${minutes}::int * interval '1 minute'`
   const cases = [
     { id: 'waits', state: 'PENDING', started: null, finished: null, times: [60, null] },
     { id: 'runs', state: 'RUNNING', started: 40, finished: null, times: [20, 40] },

@@ -3,7 +3,7 @@ import { raw } from 'sql-template-tag'
 import type { Credentials } from '../security/index.ts'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
-import { securityChannel } from './security-directory.ts'
+import { securityChannel } from './users-and-roles.ts'
 
 /** Who makes a change, and its content. */
 export type SecurityAudit = Omit<AuditEntry, 'type' | 'payload'> & { readonly payload: unknown }

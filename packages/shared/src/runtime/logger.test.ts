@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { recordingLogger } from '../testing/index.ts'
-import { createReadiness, createTroubleLog } from './index.ts'
+import { createProblemLog, createReadiness } from './index.ts'
 
 describe('a persistent problem', () => {
   it('is logged immediately, when it changes, at growing intervals otherwise, and when it is over', (context) => {
@@ -9,21 +9,21 @@ describe('a persistent problem', () => {
     const clock = mock.method(performance, 'now', () => now)
     context.after(() => clock.mock.restore())
     const logger = recordingLogger()
-    const trouble = createTroubleLog(logger)
+    const problemLog = createProblemLog(logger)
     const logFor = (seconds: number, message: string) => {
       for (let second = 0; second < seconds; second++) {
-        trouble.report(message)
+        problemLog.report(message)
         now += 1000
       }
     }
-    trouble.over('nothing was')
+    problemLog.over('nothing was')
     logFor(71, 'first')
     const afterMs = [0, 10, 30, 70]
     assert.equal(logger.having('first').length, afterMs.length)
     logFor(5, 'second')
     assert.equal(logger.having('second').length, 1)
-    trouble.over('it is over')
-    trouble.over('it is over')
+    problemLog.over('it is over')
+    problemLog.over('it is over')
     logFor(1, 'second')
     assert.deepEqual(
       logger.lines.map(({ level, message }) => `${level} ${message}`),
@@ -36,10 +36,10 @@ describe('a persistent problem', () => {
     const clock = mock.method(performance, 'now', () => now)
     context.after(() => clock.mock.restore())
     const logger = recordingLogger()
-    const trouble = createTroubleLog(logger)
+    const problemLog = createProblemLog(logger)
     const hours = 24
     for (let second = 0; second < hours * 3600; second += 10) {
-      trouble.report('lasting')
+      problemLog.report('lasting')
       now += 10_000
     }
     const { length } = logger.lines
@@ -52,14 +52,14 @@ describe('readiness', () => {
     const readiness = createReadiness()
     assert.equal(readiness.isReady(), false)
     readiness.markReady()
-    readiness.setTrouble('a', 'one thing')
-    readiness.setTrouble('b', 'another')
+    readiness.setProblem('a', 'one thing')
+    readiness.setProblem('b', 'another')
     assert.equal(readiness.isReady(), true)
-    assert.equal(readiness.troubles(), 'one thing; another')
-    readiness.setTrouble('a', 'something else')
-    assert.equal(readiness.troubles(), 'something else; another')
-    readiness.setTrouble('a', undefined)
-    readiness.setTrouble('b', undefined)
-    assert.equal(readiness.troubles(), '')
+    assert.equal(readiness.problems(), 'one thing; another')
+    readiness.setProblem('a', 'something else')
+    assert.equal(readiness.problems(), 'something else; another')
+    readiness.setProblem('a', undefined)
+    readiness.setProblem('b', undefined)
+    assert.equal(readiness.problems(), '')
   })
 })

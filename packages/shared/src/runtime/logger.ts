@@ -10,7 +10,7 @@ export interface Logger {
  * Creates a warning for a persistent problem that does not flood the log: it is logged immediately when its text
  * changes, then repeated at growing intervals of up to ten minutes.
  */
-export function createTroubleLog(logger: Logger): {
+export function createProblemLog(logger: Logger): {
   report(message: string, details?: object): void
   over(message: string): void
 } {

@@ -7,9 +7,9 @@ export interface Readiness {
    * Sets the problem with this key, or removes it if undefined. Anyone can see the text, so it must not contain
    * secrets.
    */
-  setTrouble(key: string, text: string | undefined): void
+  setProblem(key: string, text: string | undefined): void
   /** Returns the current problems as one text; empty if there are none. */
-  troubles(): string
+  problems(): string
   /** Returns whether other servers can probably call this one. An unreachable server neither leads nor serves. */
   isReachable(): boolean
   setReachable(reachable: boolean): void
@@ -18,17 +18,17 @@ export interface Readiness {
 export function createReadiness(): Readiness {
   let ready = false
   let reachable = true
-  const troubles = new Map<string, string>()
+  const problems = new Map<string, string>()
   return {
     markReady: () => {
       ready = true
     },
     isReady: () => ready,
-    setTrouble: (key, text) => {
-      if (text === undefined) troubles.delete(key)
-      else troubles.set(key, text)
+    setProblem: (key, text) => {
+      if (text === undefined) problems.delete(key)
+      else problems.set(key, text)
     },
-    troubles: () => [...new Set(troubles.values())].join('; '),
+    problems: () => [...new Set(problems.values())].join('; '),
     isReachable: () => reachable,
     setReachable: (now) => {
       reachable = now

@@ -1,5 +1,6 @@
 import {
   type Access,
+  type AuthorizerRoles,
   compilePermissions,
   filteredGroups,
   isAllowed,
@@ -11,7 +12,7 @@ import {
 } from '@svc/domain/access'
 import type { Settings } from '../config/index.ts'
 import { compileNamePattern } from './name-pattern.ts'
-import type { AuthorizerDirectory, SecurityDirectory } from './users-and-roles.ts'
+import type { UsersAndRoles } from './users-and-roles.ts'
 
 /** The caller of a request and its permissions. */
 export interface Caller {
@@ -79,14 +80,14 @@ export const allowsEverything = (settings: Settings, authorizer: string): boolea
 
 /** Returns the permissions of a user from its own roles and from those of its directory groups. */
 function permissionsOfCaller(
-  directory: AuthorizerDirectory,
+  stored: AuthorizerRoles,
   identity: string,
   groups: readonly string[],
   { groupFilters }: AuthorizerOptions,
 ): readonly Permission[] {
-  if (groupFilters === undefined || groups.length === 0) return permissionsOf(directory, identity)
-  const mapped = mappingsOf(directory, filteredGroups(groups, groupFilters)).flatMap(({ roles }) => roles)
-  return [...permissionsOf(directory, identity), ...permissionsOfRoles(directory, [...new Set(mapped)])]
+  if (groupFilters === undefined || groups.length === 0) return permissionsOf(stored, identity)
+  const mapped = mappingsOf(stored, filteredGroups(groups, groupFilters)).flatMap(({ roles }) => roles)
+  return [...permissionsOf(stored, identity), ...permissionsOfRoles(stored, [...new Set(mapped)])]
 }
 
 /** Returns a caller with these permissions. */
@@ -125,29 +126,27 @@ export type CallerOf = (
   authenticator: string,
   identity: string,
   groups: readonly string[],
-  directory: SecurityDirectory,
+  current: UsersAndRoles,
 ) => Caller
 
 // A directory may have many users, each with different groups.
 const maxCallers = 10_000
-const noAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
+const noAuthorizer: AuthorizerRoles = { users: {}, roles: {}, groupMappings: {} }
 
 /** Caches callers with their compiled permissions until users or roles change. */
 export function createCallerCache(settings: Settings): CallerOf {
-  let createdFrom: SecurityDirectory | undefined
+  let createdFrom: UsersAndRoles | undefined
   const callers = new Map<string, Caller>()
-  return (authenticator, identity, groups, directory) => {
-    if (createdFrom !== directory || callers.size >= maxCallers) {
+  return (authenticator, identity, groups, current) => {
+    if (createdFrom !== current || callers.size >= maxCallers) {
       callers.clear()
-      createdFrom = directory
+      createdFrom = current
     }
     const key = JSON.stringify([authenticator, identity, groups])
     const cached = callers.get(key)
     if (cached) return cached
     const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', authenticator) ?? ''
-    const known = Object.hasOwn(directory.authorizers, authorizer)
-      ? directory.authorizers[authorizer]
-      : undefined
+    const known = Object.hasOwn(current.authorizers, authorizer) ? current.authorizers[authorizer] : undefined
     const options = authorizerOptions(settings, authorizer)
     const caller = allowsEverything(settings, authorizer)
       ? unrestricted(identity, authenticator)

@@ -5,7 +5,7 @@ import type { LdapLogins } from './ldap-logins.ts'
 import type { Authentication, Login } from './login-types.ts'
 import type { MetadataLogins } from './metadata-logins.ts'
 import type { LoginSource } from './password-verification.ts'
-import { passwordTest, type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
+import { passwordTest, storedCredentials, type UsersAndRoles } from './users-and-roles.ts'
 
 /** The result of the chain for a login, and the user it is about, if known. */
 export interface LoginOutcome {
@@ -17,11 +17,11 @@ export interface LoginOutcome {
 /** Checks logins with a chain of authenticators. */
 export interface ChainLogins {
   /** Returns the cached caller for a login; undefined if it must be verified. */
-  remembered(login: Login, current: SecurityDirectory): Caller | undefined
+  remembered(login: Login, current: UsersAndRoles): Caller | undefined
   /** Verifies a login with the authenticators. */
   verify(
     login: Login,
-    current: SecurityDirectory,
+    current: UsersAndRoles,
     countAttempt: CountAttempt,
     source: LoginSource,
   ): Promise<LoginOutcome>
@@ -36,7 +36,7 @@ export function createChainLogins(
 ): ChainLogins {
   const storing = chain.members.filter(({ users }) => users === 'stored').map(({ name }) => name)
 
-  function remembered({ user: typed, password }: Login, current: SecurityDirectory): Caller | undefined {
+  function remembered({ user: typed, password }: Login, current: UsersAndRoles): Caller | undefined {
     const outcome = walkChainNow(chain, passwordTest(current), typed, ({ authenticator, user }) => {
       const directory = directories.get(authenticator)
       if (directory) return directory.remembered(user, password)
@@ -50,7 +50,7 @@ export function createChainLogins(
 
   async function verify(
     { user: typed, password }: Login,
-    current: SecurityDirectory,
+    current: UsersAndRoles,
     countAttempt: CountAttempt,
     source: LoginSource,
   ): Promise<LoginOutcome> {

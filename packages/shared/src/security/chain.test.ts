@@ -11,7 +11,7 @@ import {
   createSecurity,
   type LdapLogins,
   recognize,
-  type SecurityDirectory,
+  type UsersAndRoles,
 } from './index.ts'
 
 // Rejections compute expensive hashes for unknown users: make them cheap.
@@ -139,7 +139,7 @@ function setUp(members: readonly Member[]) {
     'svc.escalator.type': 'basic',
     'svc.escalator.internalClientPassword': password,
   })
-  const current: SecurityDirectory = {
+  const current: UsersAndRoles = {
     version: 1,
     authenticators: Object.fromEntries(
       members.flatMap((one, position) =>

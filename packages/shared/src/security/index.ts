@@ -13,10 +13,4 @@ export { type LdapProbeResult, ldapFilterProblem, probeLdap } from './probe-ldap
 export { type Recognition, recognize } from './recognize.ts'
 export { createSecurity, type Security, type SecurityOptions } from './security.ts'
 export { unsecuredPaths } from './unsecured-paths.ts'
-export {
-  type AuthorizerDirectory,
-  type DirectorySource,
-  passwordTest,
-  type SecurityDirectory,
-  storedCredentials,
-} from './users-and-roles.ts'
+export { passwordTest, storedCredentials, type UsersAndRoles, type UsersSource } from './users-and-roles.ts'

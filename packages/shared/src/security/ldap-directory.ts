@@ -3,7 +3,7 @@ import type { LoginVerdict } from '@svc/domain/access'
 import { describeError } from '@svc/domain/failure'
 import type { Entry, SearchResult } from 'ldapts'
 import type { Settings } from '../config/index.ts'
-import { createLdapRequests, type LdapConnection, type OnTrouble } from './ldap-requests.ts'
+import { createLdapRequests, type LdapConnection, type OnProblem } from './ldap-requests.ts'
 import { type LdapSettings, readLdapSettings } from './ldap-settings.ts'
 
 /** The result of looking up a user in a directory. */
@@ -41,11 +41,11 @@ export interface LdapDirectory {
 export async function openLdapDirectory(
   settings: Settings,
   name: string,
-  onTrouble: OnTrouble,
+  onProblem: OnProblem,
 ): Promise<LdapDirectory> {
   const ldap = await import('ldapts')
   const ldapSettings = await readLdapSettings(ldap, settings, name)
-  const requests = createLdapRequests(ldap, name, ldapSettings, onTrouble)
+  const requests = createLdapRequests(ldap, name, ldapSettings, onProblem)
 
   const isUnavailable = (error: unknown): boolean =>
     error instanceof ldap.BusyError ||

@@ -1,4 +1,4 @@
-import { createConcurrencyLimit } from './concurrency-limit.ts'
+import { createLoginConcurrencyLimit } from './login-concurrency-limit.ts'
 
 // Concurrent requests of this server to one directory, and requests that may wait. Further requests are rejected.
 const maxRequests = 8
@@ -34,7 +34,7 @@ export interface LdapGuard {
  * unavailable.
  */
 export function createLdapGuard(maxMs: number, isUnavailable: (error: unknown) => boolean): LdapGuard {
-  const limit = createConcurrencyLimit(maxRequests, maxWaitingRequests)
+  const limit = createLoginConcurrencyLimit(maxRequests, maxWaitingRequests)
   let failedAt = Number.NEGATIVE_INFINITY
   let isFailing = false
   let isTrying = false

@@ -8,7 +8,7 @@ import {
   type OnLdapStep,
   openLdapDirectory,
 } from './ldap-directory.ts'
-import type { OnTrouble } from './ldap-requests.ts'
+import type { OnProblem } from './ldap-requests.ts'
 import { directoryProperties } from './ldap-settings.ts'
 import { digestOf } from './login-digest.ts'
 
@@ -37,12 +37,12 @@ export interface LdapLogins {
 export async function openLdapLogins(
   settings: Settings,
   now: () => number,
-  onTrouble: OnTrouble,
+  onProblem: OnProblem,
 ): Promise<ReadonlyMap<string, LdapLogins>> {
   const found = new Map<string, LdapLogins>()
   for (const name of settings.get('svc.auth.authenticatorChain')) {
     if (!usesLdap(settings, name)) continue
-    found.set(name, remembering(await openLdapDirectory(settings, name, onTrouble), settings, name, now))
+    found.set(name, remembering(await openLdapDirectory(settings, name, onProblem), settings, name, now))
   }
   return found
 }

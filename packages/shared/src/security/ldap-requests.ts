@@ -14,7 +14,7 @@ export interface LdapConnection {
 }
 
 /** Called when a directory has a problem. */
-export type OnTrouble = (text: string, details: object) => void
+export type OnProblem = (text: string, details: object) => void
 
 /** Sends requests to one directory. */
 export interface LdapRequests {
@@ -37,7 +37,7 @@ export function createLdapRequests(
   ldap: typeof import('ldapts'),
   name: string,
   settings: LdapSettings,
-  onTrouble: OnTrouble,
+  onProblem: OnProblem,
 ): LdapRequests {
   const guard = createLdapGuard(
     settings.readTimeoutMs,
@@ -70,7 +70,7 @@ export function createLdapRequests(
         // Too many concurrent logins are not a problem of the directory.
         if (error instanceof Failure) throw error
         if (!(error instanceof LdapUnavailable) || !error.isRepeated)
-          onTrouble(
+          onProblem(
             `The directory of authenticator [${name}] is unavailable; returning 503 for logins that need it`,
             { url: settings.url, error: describeError(error) },
           )

@@ -8,12 +8,12 @@ import type { CountAttempt } from './ldap-directory.ts'
 import { digestOf } from './login-digest.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
 import type { LoginSource } from './password-verification.ts'
-import type { SecurityDirectory } from './users-and-roles.ts'
+import type { UsersAndRoles } from './users-and-roles.ts'
 
 /** Verifies logins, and counts them toward the limits of the throttle. */
 export interface LoginAttempts {
   /** Returns undefined if the login reached an authenticator that accepts everyone. */
-  verify(login: Login, origin: LoginOrigin, current: SecurityDirectory): Promise<Authentication | undefined>
+  verify(login: Login, origin: LoginOrigin, current: UsersAndRoles): Promise<Authentication | undefined>
 }
 
 /** What `createLoginAttempts` needs. */
@@ -23,7 +23,7 @@ export interface LoginAttemptParts {
   /** Whether a login is the one of this server. */
   readonly isOwnEscalator: (login: Login) => boolean
   /** Returns the user for a typed name, if it is known without querying a directory. */
-  readonly knownName: (user: string, current: SecurityDirectory) => string | undefined
+  readonly knownName: (user: string, current: UsersAndRoles) => string | undefined
   readonly onRefused: OnRefused
   readonly onVerified: (login: Login, origin: LoginOrigin, caller: Caller) => void
 }
@@ -40,7 +40,7 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
   async function verifyCounted(
     login: Login,
     origin: LoginOrigin,
-    current: SecurityDirectory,
+    current: UsersAndRoles,
     signal: AbortSignal,
   ): Promise<LoginOutcome> {
     const { count, settle } = countAttempts(throttle, isOwnEscalator(login), (user) => ({
@@ -62,12 +62,7 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
   }
 
   /** Reports a guess at an existing user that was not verified. */
-  function reportOverload(
-    error: unknown,
-    login: Login,
-    origin: LoginOrigin,
-    current: SecurityDirectory,
-  ): void {
+  function reportOverload(error: unknown, login: Login, origin: LoginOrigin, current: UsersAndRoles): void {
     const name = knownName(login.user, current)
     if (error instanceof Failure && error.code === 'unavailable' && name !== undefined)
       onRefused(login.user, origin, 'overload', name)
@@ -97,7 +92,7 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
 async function verifyOrRecall(
   logins: ChainLogins,
   login: Login,
-  current: SecurityDirectory,
+  current: UsersAndRoles,
   countAttempt: CountAttempt,
   source: LoginSource,
 ): Promise<LoginOutcome> {

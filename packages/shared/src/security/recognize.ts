@@ -2,7 +2,7 @@ import { type ChainOutcome, walkChain } from '@svc/domain/access'
 import type { Settings } from '../config/index.ts'
 import { loginChain } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
-import { passwordTest, type SecurityDirectory } from './users-and-roles.ts'
+import { passwordTest, type UsersAndRoles } from './users-and-roles.ts'
 
 /** The identity for a user name with the correct password, and its authenticator; or why the login would fail. */
 export type Recognition = Extract<ChainOutcome, { kind: 'known' | 'hidden' | 'unknown' | 'unavailable' }>
@@ -11,7 +11,7 @@ export type Recognition = Extract<ChainOutcome, { kind: 'known' | 'hidden' | 'un
 export async function recognize(
   settings: Settings,
   directories: ReadonlyMap<string, Pick<LdapLogins, 'find'>>,
-  current: SecurityDirectory,
+  current: UsersAndRoles,
   user: string,
 ): Promise<Recognition> {
   const outcome = await walkChain(

@@ -11,8 +11,8 @@ import {
   createEscalator,
   createSecurity,
   hashPassword,
-  type SecurityDirectory,
   type SecurityOptions,
+  type UsersAndRoles,
 } from './index.ts'
 
 /** Counts hash computations, and still does them. */
@@ -40,10 +40,7 @@ interface Setup {
 }
 
 /** Security with the chain A, B and the users of the test. */
-function setUp(
-  first: Partial<SecurityDirectory>,
-  { skipA = false, properties = {}, options = {} }: Setup = {},
-) {
+function setUp(first: Partial<UsersAndRoles>, { skipA = false, properties = {}, options = {} }: Setup = {}) {
   const settings = testSettings('historical', {
     'svc.auth.authenticatorChain': '["A","B"]',
     ...Object.fromEntries(
@@ -59,11 +56,11 @@ function setUp(
     'svc.escalator.internalClientPassword': 'internal',
     ...properties,
   })
-  let directory: SecurityDirectory = { version: 1, authenticators: {}, authorizers: {}, ...first }
+  let current: UsersAndRoles = { version: 1, authenticators: {}, authorizers: {}, ...first }
   const refused: string[] = []
   const security = createSecurity(
     settings,
-    { current: () => directory },
+    { current: () => current },
     {
       onRefused: (user, from, reason) =>
         refused.push(`${user} from ${from.address}${reason === 'network' ? ', because of its network' : ''}`),
@@ -80,8 +77,8 @@ function setUp(
       const result = await login(user, password)
       return result.kind === 'known' ? result.caller.authenticator : result.kind
     },
-    replace: (next: Partial<SecurityDirectory>) => {
-      directory = { ...directory, version: directory.version + 1, ...next }
+    replace: (next: Partial<UsersAndRoles>) => {
+      current = { ...current, version: current.version + 1, ...next }
     },
   }
 }
@@ -147,7 +144,7 @@ describe('a chain', () => {
     assert.equal(security.isInternal(anyUser.caller), false)
   })
 
-  it('is unavailable instead of rejecting callers while there is no directory', async () => {
+  it('is unavailable instead of rejecting callers while users and roles are missing', async () => {
     const settings = testSettings('router', {
       'svc.auth.authenticatorChain': '["A"]',
       'svc.auth.authenticator.A.type': 'basic',
@@ -238,7 +235,7 @@ describe('a user name with control characters or invalid bytes', () => {
 })
 
 describe('the reported name of a rejected login', () => {
-  const directory = {
+  const stored = {
     authenticators: { A: { ann: cheap('p'), without: null }, B: { further: cheap('p') } },
     authorizers: { authorizerA: { users: { remote: [] }, roles: {}, groupMappings: {} } },
   }
@@ -262,7 +259,7 @@ describe('the reported name of a rejected login', () => {
       }
       const onRefused: SecurityOptions['onRefused'] = (_user, _origin, _reason, knownAs) =>
         names.push(knownAs)
-      const { outcome } = setUp(directory, { options: { throttle, onRefused } })
+      const { outcome } = setUp(stored, { options: { throttle, onRefused } })
       assert.equal(await outcome(user, 'wrong'), 'refused')
       assert.equal(await outcome(user, 'wrong'), 'throttled')
       assert.deepEqual(names, [expected, expected])
@@ -579,7 +576,7 @@ describe('a throttle', () => {
 
 describe('a caller', () => {
   const read = (name: string): Permission => ({ resource: { type: 'DATASOURCE', name }, action: 'READ' })
-  const directory = {
+  const stored = {
     authenticators: {
       A: { ann: cheap('p'), bob: cheap('p'), constructor: cheap('p') },
       B: { ann2: cheap('p') },
@@ -594,7 +591,7 @@ describe('a caller', () => {
     },
   }
   const callerOf = async (user: string, setup: Setup = {}) => {
-    const result = await setUp(directory, { skipA: true, ...setup }).login(user, 'p')
+    const result = await setUp(stored, { skipA: true, ...setup }).login(user, 'p')
     assert.equal(result.kind, 'known')
     return result.kind === 'known' ? result.caller : assert.fail()
   }

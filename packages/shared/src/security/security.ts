@@ -14,7 +14,7 @@ import { createLoginAttempts } from './login-attempts.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
 import { unsecuredPaths } from './unsecured-paths.ts'
-import { type DirectorySource, hasUser, type SecurityDirectory } from './users-and-roles.ts'
+import { hasUser, type UsersAndRoles, type UsersSource } from './users-and-roles.ts'
 
 /** Authenticates callers. */
 export interface Security {
@@ -49,7 +49,7 @@ export interface SecurityOptions {
  */
 export function createSecurity(
   settings: Settings,
-  directory: DirectorySource,
+  users: UsersSource,
   options: SecurityOptions = {},
 ): Security {
   const { onRefused = () => undefined, onLogin, onUse, directories = new Map() } = options
@@ -63,7 +63,7 @@ export function createSecurity(
   const metadata = createMetadataLogins(options.onOutdated)
   const logins = createChainLogins(loginChain(settings), metadata, directories, callers)
   const sources = createKnownSources()
-  const knownName = (user: string, current: SecurityDirectory) =>
+  const knownName = (user: string, current: UsersAndRoles) =>
     user === internalUser || hasUser(current, user) ? user : foundName(directories, user)
   const attempts = createLoginAttempts({
     logins,
@@ -84,7 +84,7 @@ export function createSecurity(
     if (first === 'allowAll') return { kind: 'known', caller: unrestricted(first, first) }
     const login = readBasicHeader(header)
     if (!login && open.size === 0) return { kind: 'refused' }
-    const current = directory.current()
+    const current = users.current()
     if ('missing' in current) return { kind: 'unavailable', message: current.missing }
     if (!login || (first !== undefined && open.has(first))) return withoutLogin(current)
     if (isTooLong(login)) {
@@ -119,7 +119,7 @@ export function createSecurity(
 /** Returns the result for a request without credentials: accepted if an authenticator accepts everyone. */
 const withoutLoginBy =
   (open: ReadonlySet<string>, callers: ReturnType<typeof createCallerCache>) =>
-  (current: SecurityDirectory): Authentication => {
+  (current: UsersAndRoles): Authentication => {
     const [name] = open
     if (name === undefined) return { kind: 'refused' }
     // The identity is the name of the authenticator, and its authorizer decides as usual.

@@ -3,7 +3,7 @@ import { describeError } from '@svc/domain/failure'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
 import { findPortProblems } from '../http/index.ts'
 import { loadTlsStores, type TlsStores } from '../tls/index.ts'
-import { saveLastTrouble } from './server-troubles.ts'
+import { saveLastProblem } from './server-problems.ts'
 
 interface Arguments {
   readonly files: readonly string[]
@@ -38,7 +38,7 @@ export async function readConfiguration(role: Role): Promise<Configuration> {
   process.stderr.write(`${message}\n`)
   const isStoreKnown = ![...faulty].some((name) => name.startsWith('svc.metadata.'))
   if (isStoreKnown && ofStores.length > 0)
-    await saveLastTrouble(
+    await saveLastProblem(
       settings,
       {
         role: settings.role,

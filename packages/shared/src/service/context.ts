@@ -10,7 +10,7 @@ import type { AnnouncedNode, Database } from '../postgres/index.ts'
 import type { Clock, Logger, Readiness } from '../runtime/index.ts'
 import type { Caller, Escalator } from '../security/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
-import type { FollowedDirectory } from './directory-source.ts'
+import type { FollowedUsers } from '../users/index.ts'
 
 /** What every role gets when its server is built. */
 export interface ServiceContext {
@@ -36,7 +36,7 @@ export interface ServiceContext {
   /** Returns the announcement of this server. Throws until its ports are open. */
   node(): AnnouncedNode
   /** Returns the users and roles. Throws until `start` is called. */
-  directory(): FollowedDirectory
+  users(): FollowedUsers
   /** Aborted when the server starts to stop. */
   readonly stopping: AbortSignal
 }

@@ -9,10 +9,10 @@ import { type AnnouncedNode, createDatabase, type Database, shareConnections } f
 import { createReadiness, type Logger, systemClock } from '../runtime/index.ts'
 import { createEscalator } from '../security/index.ts'
 import { followStores } from '../tls/index.ts'
+import type { FollowedUsers } from '../users/index.ts'
 import { type Configuration, configuredName } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
 import { createLogger } from './create-logger.ts'
-import type { FollowedDirectory } from './directory-source.ts'
 import { registerServerMetrics } from './server-metrics.ts'
 
 /** What becomes known while a server starts. */
@@ -20,11 +20,11 @@ export interface StartedParts {
   /** Set once the ports are open. */
   node?: AnnouncedNode
   /** Set once users and roles are followed. A reset of the cluster removes it for a while. */
-  directory?: FollowedDirectory | undefined
+  users?: FollowedUsers | undefined
 }
 
 /** The part of the context that lasts as long as the process: connections, and what does not depend on the cluster's state. */
-export type LastingContext = Omit<ServiceContext, 'clock' | 'directory' | 'metrics' | 'simulatedClock'>
+export type LastingContext = Omit<ServiceContext, 'clock' | 'metrics' | 'simulatedClock' | 'users'>
 
 /** The context of a server, and what records its calls. */
 export interface CreatedContext {
@@ -48,7 +48,7 @@ export function createContext(
 ): CreatedContext {
   const logger = createLogger(settings, configuredName(settings))
   const readiness = createReadiness()
-  const stores = followStores(settings, tlsStores, logger, (text) => readiness.setTrouble('stores', text))
+  const stores = followStores(settings, tlsStores, logger, (text) => readiness.setProblem('stores', text))
   const { database, coordination } = openDatabases(settings, maxConnections)
   const discovery = startDiscovery(coordination, settings, logger)
   const journal = createCallJournal(rememberedCalls)
@@ -98,9 +98,9 @@ export function createWorkContext(
     clock: simulatedClock ?? systemClock,
     simulatedClock,
     metrics,
-    directory: () => {
-      if (!started.directory) throw new Error('Users and roles have not been loaded yet')
-      return started.directory
+    users: () => {
+      if (!started.users) throw new Error('Users and roles have not been loaded yet')
+      return started.users
     },
     stopping: AbortSignal.any([stopping, ending]),
   }

@@ -1,14 +1,8 @@
-/** The life cycle of a server, for all roles. */
+/** The lifecycle of a server, for all roles, and the endpoints that every server has. */
 
 export type { ServiceContext, ServicePart } from './context.ts'
-export {
-  directoryPath,
-  directoryWaitMs,
-  type FollowedDirectory,
-  knownDirectoryPath,
-} from './directory-source.ts'
 export { certificateShape } from './refusal-routes.ts'
 export { assertTestable, emptyFolder, resetPath } from './reset.ts'
 export { runService } from './run-service.ts'
-export { troubleLifeMs } from './server-troubles.ts'
+export { problemLifeMs } from './server-problems.ts'
 export { standForElection } from './stand-for-election.ts'

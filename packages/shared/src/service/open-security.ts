@@ -3,19 +3,19 @@ import { describeError } from '@svc/domain/failure'
 import { baseUrlOf } from '../discovery/index.ts'
 import type { SharedThrottle } from '../login-throttle/index.ts'
 import { renewCredentials } from '../postgres/index.ts'
-import { createTroubleLog, systemClock } from '../runtime/index.ts'
+import { createProblemLog, systemClock } from '../runtime/index.ts'
 import {
   callerAddressHeader,
   createAddressReader,
   createSecurity,
-  type DirectorySource,
   openLdapLogins,
   type Security,
+  type UsersSource,
 } from '../security/index.ts'
+import type { SecurityAudit } from '../security-audit/index.ts'
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
 import { refusedLoginLog } from './refusal-logs.ts'
-import type { SecurityAudit } from './security-audit.ts'
 
 /** Creates security with LDAP directories, the login throttle, and the audit log. */
 export async function openSecurity(
@@ -27,12 +27,12 @@ export async function openSecurity(
   }: Pick<ServiceContext, 'settings' | 'database' | 'escalator' | 'logger'>,
   audit: SecurityAudit,
   throttle: SharedThrottle | undefined,
-  directory: DirectorySource,
+  users: UsersSource,
 ): Promise<Security> {
   const logRefused = refusedLoginLog(logger, settings.get('svc.escalator.internalClientUsername'))
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   try {
-    return createSecurity(settings, directory, {
+    return createSecurity(settings, users, {
       onRefused: (user, origin, reason, knownAs) => {
         // A login that was not verified may be correct.
         if (reason !== 'overload') logRefused(user, origin, reason)
@@ -49,7 +49,7 @@ export async function openSecurity(
         logger.info('Rehashed a password with the current parameters', { authenticator, user })
       },
       ...(throttle ? { throttle } : {}),
-      directories: await openLdapLogins(settings, () => performance.now(), trouble.report),
+      directories: await openLdapLogins(settings, () => performance.now(), problemLog.report),
     })
   } catch (error) {
     return exitWithMessage(describeError(error))
@@ -63,14 +63,14 @@ export function callerAddressOf({
   logger,
 }: Pick<ServiceContext, 'escalator' | 'node' | 'logger'>) {
   const read = createAddressReader(escalator, () => baseUrlOf(node()), systemClock.now)
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   return (request: IncomingMessage): string | undefined => {
     const header = request.headers[callerAddressHeader]
     if (header === undefined) return undefined
     const { method = '', url: path = '', headers } = request
     const result = read(String(header), { method, path, authorization: headers.authorization })
     if (result.kind === 'valid') return result.address
-    trouble.report(`Ignored a forwarded caller address: ${result.reason}`, {
+    problemLog.report(`Ignored a forwarded caller address: ${result.reason}`, {
       peer: request.socket.remoteAddress,
     })
     return undefined

@@ -2,7 +2,7 @@ import { request } from 'node:https'
 import { describeError } from '@svc/domain/failure'
 import { ownCallPath } from '../faults/index.ts'
 import type { AnnouncedNode } from '../postgres/index.ts'
-import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
+import { createProblemLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
 
 const checkTimeoutMs = 5000
@@ -35,7 +35,7 @@ export function watchOwnCertificate(
 ): OwnCertificate {
   if (tlsPort === null) return { holds: Promise.resolve(), stop: async () => undefined }
   // Logged as errors: the server cannot serve, and its callers may not even get a response.
-  const trouble = createTroubleLog({
+  const problemLog = createProblemLog({
     error: (...entry) => logger.error(...entry),
     warn: (...entry) => logger.error(...entry),
     info: (...entry) => logger.info(...entry),
@@ -47,16 +47,16 @@ export function watchOwnCertificate(
   let seen: string | undefined
 
   function take(problem: string | undefined): number {
-    readiness.setTrouble('certificate', problem)
+    readiness.setProblem('certificate', problem)
     const before = held
     held = problem === undefined
     readiness.setReachable(held)
     if (before !== undefined && before !== held) onChange(held)
     if (problem !== undefined) {
-      trouble.report(problem)
+      problemLog.report(problem)
       return delay.next()
     }
-    trouble.over('The certificate of this server is now valid')
+    problemLog.over('The certificate of this server is now valid')
     delay.reset()
     holds.resolve()
     return recheckPeriodMs

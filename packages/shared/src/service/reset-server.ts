@@ -4,9 +4,9 @@ import type { CallJournal } from '../client/index.ts'
 import type { Discovery } from '../discovery/index.ts'
 import type { Refusals, RequestGate } from '../http/index.ts'
 import type { SharedThrottle } from '../login-throttle/index.ts'
+import type { SecurityAudit } from '../security-audit/index.ts'
 import type { LastingContext, StartedParts } from './create-context.ts'
 import { waitWithoutCaches } from './reset.ts'
-import type { SecurityAudit } from './security-audit.ts'
 import type { ServerWork } from './server-work.ts'
 
 /** The parts of a server that take part in a reset of the cluster. */
@@ -58,7 +58,7 @@ async function resetServer(server: ResettableServer): Promise<void> {
   // From here on, requests wait: those of other servers find this server as it was, or as it is after the reset.
   const stopped = former.stop(gate.close(requestGraceMs))
   // Forwarded requests may end only when the server that they wait for works again.
-  await (former.part.isOnlyForwarding ? started.directory?.stop() : stopped)
+  await (former.part.isOnlyForwarding ? started.users?.stop() : stopped)
   await audit.startOver()
   throttle?.forget()
   for (const records of [server.journal, server.refusals.handshakes, server.refusals.requests])
@@ -67,7 +67,7 @@ async function resetServer(server: ResettableServer): Promise<void> {
   await waitWithoutCaches(settings)
   if (stopping.aborted) return
   const beganAt = performance.now()
-  started.directory = undefined
+  started.users = undefined
   const work = server.renewWork()
   await Promise.all([work.context.simulatedClock?.start(), faults.refresh()])
   await work.start()

@@ -1,6 +1,6 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { retry } from '../retry/index.ts'
-import { createTroubleLog, type Logger } from '../runtime/index.ts'
+import { createProblemLog, type Logger } from '../runtime/index.ts'
 
 /**
  * Retries `work`, which must be idempotent, while the metadata store is unavailable. Throws any other error, and every
@@ -10,12 +10,12 @@ export async function retryWhileStoreIsUnavailable<Result>(
   work: () => Promise<Result>,
   { logger, stopping, periodMs = 500 }: { logger: Logger; stopping: AbortSignal; periodMs?: number },
 ): Promise<Result> {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   return await retry(work, {
     isTemporary: (error) => error instanceof Failure && error.code === 'unavailable' && !stopping.aborted,
     delayMs: periodMs,
     onRetry: (error) =>
-      trouble.report('Lost the connection to the metadata store during startup; retrying', {
+      problemLog.report('Lost the connection to the metadata store during startup; retrying', {
         error: describeError(error),
       }),
   })

@@ -10,6 +10,7 @@ import {
 import { openLoginThrottle } from '../login-throttle/index.ts'
 import { collectIdleGarbage, systemClock } from '../runtime/index.ts'
 import type { Security } from '../security/index.ts'
+import { type SecurityAudit, startSecurityAudit } from '../security-audit/index.ts'
 import { callRoutes } from './call-routes.ts'
 import { type Configuration, readConfiguration } from './configuration.ts'
 import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
@@ -19,7 +20,6 @@ import { callerAddressOf, openSecurity } from './open-security.ts'
 import { refusalRoutes } from './refusal-routes.ts'
 import { resetPath, resetRoute } from './reset.ts'
 import { createReset } from './reset-server.ts'
-import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { createWork, type ServerWork } from './server-work.ts'
 import { startService } from './start-service.ts'
 import { statusRoutes } from './status-routes.ts'
@@ -50,7 +50,7 @@ export async function runService(
   })
   const throttle = openLoginThrottle(configuration.settings, () => performance.now())
   const security = await openSecurity(context, audit, throttle, {
-    current: () => started.directory?.current() ?? { missing: 'The server is starting' },
+    current: () => started.users?.current() ?? { missing: 'The server is starting' },
   })
   const gate = createRequestGate(resetPath)
   const openGate = (): void =>

@@ -1,12 +1,7 @@
 import { describeError } from '@svc/domain/failure'
+import { type FollowedUsers, followCoordinatorUsers, followStoredUsers, noUsers } from '../users/index.ts'
 import type { ServiceContext, ServicePart } from './context.ts'
 import { createWorkContext, type LastingContext, type StartedParts } from './create-context.ts'
-import {
-  type FollowedDirectory,
-  followCoordinatorDirectory,
-  followStoredDirectory,
-  openDirectory,
-} from './directory-source.ts'
 import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
 
 /**
@@ -32,7 +27,7 @@ export function createWork(
   const context = createWorkContext(lasting, started, ending.signal)
   const { logger, stopping, simulatedClock, database } = context
   const part = build(context)
-  let directory: FollowedDirectory | undefined
+  let users: FollowedUsers | undefined
   let stopped: Promise<void> | undefined
 
   async function stopParts(idle: Promise<void>): Promise<void> {
@@ -41,7 +36,7 @@ export function createWork(
       .stop()
       .catch((error) => logger.error('Failed to stop cleanly', { error: describeError(error) }))
     await idle
-    await directory?.stop()
+    await users?.stop()
     await simulatedClock?.stop()
     await database.close()
   }
@@ -50,9 +45,9 @@ export function createWork(
     context,
     part,
     start: async () => {
-      directory = await retryWhileStoreIsUnavailable(() => followDirectory(context), { logger, stopping })
-      started.directory = directory
-      await directory.loaded
+      users = await retryWhileStoreIsUnavailable(() => followUsers(context), { logger, stopping })
+      started.users = users
+      await users.loaded
       if (!stopping.aborted) await part.start()
     },
     stop: (idle) => {
@@ -63,14 +58,14 @@ export function createWork(
 }
 
 /** Follows users and roles in the store or at the coordinator, if any authenticator needs them. */
-async function followDirectory(
+async function followUsers(
   context: Pick<ServiceContext, 'settings' | 'database' | 'client' | 'discovery' | 'readiness' | 'logger'>,
-): Promise<FollowedDirectory> {
+): Promise<FollowedUsers> {
   const { settings, database, logger } = context
   const needsLogin = settings
     .get('svc.auth.authenticatorChain')
     .some((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
-  if (!needsLogin) return openDirectory()
-  if (settings.role === 'coordinator') return await followStoredDirectory(database, logger)
-  return followCoordinatorDirectory(context)
+  if (!needsLogin) return noUsers()
+  if (settings.role === 'coordinator') return await followStoredUsers(database, logger)
+  return followCoordinatorUsers(context)
 }

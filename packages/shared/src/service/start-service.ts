@@ -4,7 +4,7 @@ import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext, ServiceOptions } from './context.ts'
 import { watchOwnCertificate } from './own-certificate.ts'
 import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
-import { logTroubles, saveTroubles } from './server-troubles.ts'
+import { logProblems, saveProblems } from './server-problems.ts'
 import type { ServerWork } from './server-work.ts'
 import type { Watch } from './stop-service.ts'
 import { waitForSchema } from './wait-for-schema.ts'
@@ -26,8 +26,8 @@ export async function startService(
   // A store that is still being set up may become unavailable again after its first response.
   const storeWaits = { logger, stopping }
   await context.simulatedClock?.start()
-  watches.push(saveTroubles(coordination, context.node(), readiness))
-  if (settings.role === 'coordinator') watches.push(logTroubles(coordination, logger, name))
+  watches.push(saveProblems(coordination, context.node(), readiness))
+  if (settings.role === 'coordinator') watches.push(logProblems(coordination, logger, name))
   await prepareStore(context, options, storeWaits)
   const announcement = createAnnouncement(discovery, readiness, context.node, storeWaits)
   const certificate = watchOwnCertificate(

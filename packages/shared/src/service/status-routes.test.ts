@@ -19,7 +19,7 @@ describe('health', () => {
     const before = await get('/status/health')
     assert.equal(before.status, 503)
     assert.equal((before.json as { errorMessage: string }).errorMessage, 'The server is starting')
-    context.readiness.setTrouble('store', 'The store is unavailable')
+    context.readiness.setProblem('store', 'The store is unavailable')
     assert.equal(
       ((await get('/status/health')).json as { errorMessage: string }).errorMessage,
       'The store is unavailable',
@@ -32,7 +32,7 @@ describe('health', () => {
     const { context, get } = await serve(scope)
     context.readiness.markReady()
     assert.equal((await get('/status/ready')).text, 'true')
-    context.readiness.setTrouble('report', 'Reports do not arrive')
+    context.readiness.setProblem('report', 'Reports do not arrive')
     const ready = await get('/status/ready')
     assert.equal(ready.status, 503)
     assert.equal((ready.json as { errorMessage: string }).errorMessage, 'Reports do not arrive')

@@ -31,10 +31,7 @@ const statusShape = z
   .meta({ title: 'ServerStatus' })
 
 /** What the endpoints of every server need. */
-type StatusParts = Pick<
-  ServiceContext,
-  'settings' | 'discovery' | 'node' | 'readiness' | 'metrics' | 'directory'
->
+type StatusParts = Pick<ServiceContext, 'settings' | 'discovery' | 'node' | 'readiness' | 'metrics' | 'users'>
 
 /** Returns the endpoints of every server. */
 export const statusRoutes = (parts: StatusParts): Route[] => [
@@ -48,7 +45,7 @@ export const statusRoutes = (parts: StatusParts): Route[] => [
 
 function readinessRoutes({ readiness }: Pick<StatusParts, 'readiness'>): Route[] {
   const notReady = (): never => {
-    throw unavailable(readiness.troubles() || 'The server is starting')
+    throw unavailable(readiness.problems() || 'The server is starting')
   }
   return [
     route({
@@ -65,7 +62,7 @@ function readinessRoutes({ readiness }: Pick<StatusParts, 'readiness'>): Route[]
       access: open,
       summary: 'Check whether the server has started and has no problems',
       answers: [jsonAnswer(z.boolean())],
-      handle: () => (readiness.isReady() && readiness.troubles() === '') || notReady(),
+      handle: () => (readiness.isReady() && readiness.problems() === '') || notReady(),
     }),
   ]
 }
@@ -150,7 +147,7 @@ const propertiesRoute = ({ settings }: Pick<StatusParts, 'settings'>): Route =>
  * authorizer.
  */
 function securityLoadStatus(
-  { settings, directory }: Pick<StatusParts, 'settings' | 'directory'>,
+  { settings, users }: Pick<StatusParts, 'settings' | 'users'>,
   kind: 'authentication' | 'authorization',
   names: 'svc.auth.authenticatorChain' | 'svc.auth.authorizers',
 ): Route {
@@ -161,7 +158,7 @@ function securityLoadStatus(
     summary: `Check whether this server has loaded the data for ${kind}`,
     answers: [jsonAnswer(z.record(z.string(), z.boolean()))],
     handle: () => {
-      const loaded = !('missing' in directory().current())
+      const loaded = !('missing' in users().current())
       return Object.fromEntries(settings.get(names).map((name) => [name, loaded]))
     },
   })

@@ -2,9 +2,9 @@ import { describeError } from '@svc/domain/failure'
 import type { Listeners } from '../http/index.ts'
 import type { SharedThrottle } from '../login-throttle/index.ts'
 import { stackOf } from '../runtime/index.ts'
+import type { SecurityAudit } from '../security-audit/index.ts'
 import type { ServiceContext } from './context.ts'
 import type { LastingContext } from './create-context.ts'
-import type { SecurityAudit } from './security-audit.ts'
 import type { ServerWork } from './server-work.ts'
 
 // Max time to stop; users are promised ten seconds.

@@ -24,11 +24,11 @@ test('a server waits until a coordinator has created the tables', async (context
   const server = serverOf('historical', database)
   const waiting = waitForSchema(server)
   await waitUntil('the server waits', () =>
-    server.readiness.troubles().includes('Waiting for a coordinator to create the metadata tables'),
+    server.readiness.problems().includes('Waiting for a coordinator to create the metadata tables'),
   )
   await waitForSchema(serverOf('coordinator', database))
   await waiting
-  assert.equal(server.readiness.troubles(), '')
+  assert.equal(server.readiness.problems(), '')
   assert.equal(await isSchemaCurrent(database), true)
 })
 
@@ -39,8 +39,8 @@ test('a server waits until the store is available', async (context) => {
     failures-- > 0 ? Promise.reject(unavailable('away')) : database.query(statement)
   const server = serverOf('historical', { ...database, query })
   const reported = new Set<string>()
-  const setTrouble: typeof server.readiness.setTrouble = (key, text) => reported.add(`${key}: ${text}`)
-  await waitForSchema({ ...server, readiness: { ...server.readiness, setTrouble } })
+  const setProblem: typeof server.readiness.setProblem = (key, text) => reported.add(`${key}: ${text}`)
+  await waitForSchema({ ...server, readiness: { ...server.readiness, setProblem } })
   assert.deepEqual(
     [...reported],
     ['store: Cannot use the metadata store; see the log of this server', 'store: undefined'],

@@ -1,7 +1,7 @@
 import { describeError, unavailable } from '@svc/domain/failure'
 import { isSchemaCurrent, migrateSchema } from '../postgres/index.ts'
 import { retry } from '../retry/index.ts'
-import { createTroubleLog } from '../runtime/index.ts'
+import { createProblemLog } from '../runtime/index.ts'
 import type { ServiceContext } from './context.ts'
 
 // All processes of a cluster start at once, so a store that is not ready at first is no reason for an error in the log.
@@ -18,7 +18,7 @@ export async function waitForSchema({
   readiness,
   stopping,
 }: Pick<ServiceContext, 'settings' | 'database' | 'logger' | 'readiness' | 'stopping'>): Promise<void> {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const startedAt = performance.now()
   const isMissing = unavailable('Waiting for a coordinator to create the metadata tables')
   const assertCurrent = async () => {
@@ -26,11 +26,11 @@ export async function waitForSchema({
     if (!(await isSchemaCurrent(database))) throw isMissing
   }
   const onRetry = (error: Error) => {
-    if (error === isMissing) return readiness.setTrouble('store', error.message)
-    readiness.setTrouble('store', 'Cannot use the metadata store; see the log of this server')
+    if (error === isMissing) return readiness.setProblem('store', error.message)
+    readiness.setProblem('store', 'Cannot use the metadata store; see the log of this server')
     if (performance.now() - startedAt < quietMs) return
     const cause = describeError(error.cause ?? '')
-    trouble.report('Cannot use the metadata store', { error: describeError(error), cause })
+    problemLog.report('Cannot use the metadata store', { error: describeError(error), cause })
   }
   try {
     await retry(assertCurrent, {
@@ -40,7 +40,7 @@ export async function waitForSchema({
       signal: stopping,
       onRetry,
     })
-    readiness.setTrouble('store', undefined)
+    readiness.setProblem('store', undefined)
   } catch (error) {
     if (!stopping.aborted) throw error
   }

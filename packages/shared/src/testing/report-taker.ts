@@ -1,4 +1,4 @@
-import type { Report, ReportAnswer } from '../data-server/index.ts'
+import type { Report, ReportAnswer } from '../segment-serving/index.ts'
 import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
@@ -12,7 +12,7 @@ export async function startReportTaker(
   // Loaded on first use, like the parts of servers in other helpers.
   const [{ z }, { readReport, reportLimitBytes, reportPath }, http, { acquireLease }] = await Promise.all([
     import('zod'),
-    import('../data-server/index.ts'),
+    import('../segment-serving/index.ts'),
     import('../http/index.ts'),
     import('../postgres/index.ts'),
   ])

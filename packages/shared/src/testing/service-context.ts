@@ -4,7 +4,7 @@ import type { Role } from '../config/index.ts'
 import type { Discovery } from '../discovery/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createReadiness, systemClock } from '../runtime/index.ts'
-import type { SecurityDirectory } from '../security/index.ts'
+import type { UsersAndRoles } from '../security/index.ts'
 import type { ServiceContext, ServicePart } from '../service/index.ts'
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts'
 import type { TestStores } from './stores.ts'
@@ -19,7 +19,7 @@ export interface TestContext extends ServiceContext {
   /** Starts answering requests, and announces this server. */
   serve(part: Pick<ServicePart, 'routes' | 'fallback'>): Promise<void>
   /** Replaces the users and roles. */
-  replaceDirectory(directory: SecurityDirectory): void
+  replaceUsers(next: UsersAndRoles): void
   /** Starts stopping, as a signal would. */
   beginToStop(): void
 }
@@ -69,9 +69,9 @@ export async function createTestContext(
   const client = parts.createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores, {
     escalator,
   })
-  const directory = changingDirectory()
+  const users = changingUsers()
   const metrics = parts.createMetrics(role)
-  const security = parts.createSecurity(settings, directory)
+  const security = parts.createSecurity(settings, users)
   scope.after(async () => {
     stopping.abort()
     await discovery.stop()
@@ -94,7 +94,7 @@ export async function createTestContext(
     metrics,
     faults: parts.noFaults,
     node: () => node,
-    directory: () => directory,
+    users: () => users,
     stopping: stopping.signal,
     port,
     serve: async ({ routes, fallback }) => {
@@ -108,13 +108,13 @@ export async function createTestContext(
       await discovery.announce(node)
       await discovery.refresh()
     },
-    replaceDirectory: directory.replace,
+    replaceUsers: users.replace,
     beginToStop: () => stopping.abort(),
   }
 }
 
-function changingDirectory() {
-  let current: SecurityDirectory = { version: 0, authenticators: {}, authorizers: {} }
+function changingUsers() {
+  let current: UsersAndRoles = { version: 0, authenticators: {}, authorizers: {} }
   const callbacks = new Set<() => void>()
   return {
     current: () => current,
@@ -125,7 +125,7 @@ function changingDirectory() {
     },
     refresh: async () => undefined,
     stop: async () => undefined,
-    replace: (next: SecurityDirectory) => {
+    replace: (next: UsersAndRoles) => {
       current = next
       for (const callback of callbacks) callback()
     },

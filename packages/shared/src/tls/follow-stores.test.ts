@@ -22,9 +22,9 @@ async function follow(scope: TestContext, first: string) {
   const loaded = await loadTlsStores(settings, Date.now())
   assert.equal(loaded.kind, 'loaded')
   const logger = recordingLogger()
-  const troubles: (string | undefined)[] = []
+  const problems: (string | undefined)[] = []
   let changes = 0
-  const stores = followStores(settings, loaded.stores, logger, (text) => troubles.push(text))
+  const stores = followStores(settings, loaded.stores, logger, (text) => problems.push(text))
   scope.after(() => stores.stop())
   stores.onChange(() => {
     changes += 1
@@ -33,7 +33,7 @@ async function follow(scope: TestContext, first: string) {
     const { server } = stores.current()
     return server && leafOf(server.identity)?.publicKey.asymmetricKeyType
   }
-  return { file, stores, logger, troubles, subject, changes: () => changes }
+  return { file, stores, logger, problems, subject, changes: () => changes }
 }
 
 describe('a store whose file changes', () => {
@@ -43,23 +43,23 @@ describe('a store whose file changes', () => {
     copyFileSync(`${fixtures}ec.jks`, followed.file)
     await waitUntil('the new store is used', () => followed.subject() === 'ec')
     assert.equal(followed.changes(), 1)
-    assert.equal(followed.troubles.at(-1), undefined)
+    assert.equal(followed.problems.at(-1), undefined)
   })
 
   it('stays in use if the new file is invalid, with one warning until the file is fixed', async (scope) => {
     const followed = await follow(scope, 'rsa.jks')
     writeFileSync(followed.file, 'half a fi')
-    const trouble = await waitUntil('the problem is reported', () => followed.troubles.at(-1))
+    const problem = await waitUntil('the problem is reported', () => followed.problems.at(-1))
     assert.ok(
-      trouble?.startsWith(`The key store [${followed.file}] from [svc.server.https.keyStorePath] cannot be`),
+      problem?.startsWith(`The key store [${followed.file}] from [svc.server.https.keyStorePath] cannot be`),
     )
-    const count = followed.troubles.length
-    await waitUntil('it is checked again', () => followed.troubles.length > count)
-    assert.equal(followed.troubles.at(-1), trouble)
-    assert.equal(followed.logger.having(trouble ?? assert.fail()).length, 1)
+    const count = followed.problems.length
+    await waitUntil('it is checked again', () => followed.problems.length > count)
+    assert.equal(followed.problems.at(-1), problem)
+    assert.equal(followed.logger.having(problem ?? assert.fail()).length, 1)
     assert.equal(followed.subject(), 'rsa')
     copyFileSync(`${fixtures}ec.jks`, followed.file)
     await waitUntil('the fixed store is used', () => followed.subject() === 'ec')
-    await waitUntil('the problem is gone', () => followed.troubles.at(-1) === undefined)
+    await waitUntil('the problem is gone', () => followed.problems.at(-1) === undefined)
   })
 })

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { Settings } from '../config/index.ts'
-import { createTroubleLog, type Logger, startLoop } from '../runtime/index.ts'
+import { createProblemLog, type Logger, startLoop } from '../runtime/index.ts'
 import { leafOf, validityProblem } from './key-store.ts'
 import { loadTlsStores, storeFiles, type TlsStores } from './tls-stores.ts'
 
@@ -25,17 +25,17 @@ export function fixedStores(stores: TlsStores): FollowedStores {
 }
 
 /**
- * Follows the files of the stores. If a changed file is invalid, the previous stores stay in use. `onTrouble` receives
+ * Follows the files of the stores. If a changed file is invalid, the previous stores stay in use. `onProblem` receives
  * the reason then, and when the certificate in use expires; it receives undefined when the problem is gone.
  */
 export function followStores(
   settings: Settings,
   first: TlsStores,
   logger: Logger,
-  onTrouble: (text: string | undefined) => void,
+  onProblem: (text: string | undefined) => void,
 ): FollowedStores {
   if (!settings.get('svc.server.https.reloadSslContext')) return fixedStores(first)
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const files = storeFiles(settings)
   const callbacks = new Set<() => void>()
   let stores = first
@@ -56,12 +56,12 @@ export function followStores(
       }
     }
     const text = [...faults, ...expiryProblems(settings, stores, now)].join('; ')
-    onTrouble(text === '' ? undefined : text)
-    if (text !== '') trouble.report(text)
-    else trouble.over('Problems with key stores and trust stores were resolved')
+    onProblem(text === '' ? undefined : text)
+    if (text !== '') problemLog.report(text)
+    else problemLog.over('Problems with key stores and trust stores were resolved')
   }
   const loop = startLoop(settings.get('svc.server.https.reloadSslContextSeconds') * 1000, look, (error) =>
-    trouble.report('Failed to check key stores and trust stores', { error: String(error) }),
+    problemLog.report('Failed to check key stores and trust stores', { error: String(error) }),
   )
   return {
     current: () => stores,

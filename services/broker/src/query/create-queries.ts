@@ -1,13 +1,13 @@
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
-import type { DataServer } from '@svc/shared/data-server'
 import { deepStorageConfig, openDeepStorage } from '@svc/shared/deep-storage'
 import { slowedBy } from '@svc/shared/faults'
 import type { Route } from '@svc/shared/http'
 import { loadPayloads, ParsedRules } from '@svc/shared/postgres'
+import type { DataServer } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import { createQueryProcesses } from '../query-processes/index.ts'
-import type { ServedView } from '../served/index.ts'
+import type { ServerView } from '../server-view/index.ts'
 import { datasourceRoutes } from './datasource-routes.ts'
 import { createFetchedFiles } from './fetched-files.ts'
 import type { TableSources } from './prepare-tables.ts'
@@ -29,7 +29,7 @@ const queryGraceMs = 4000
 /** Creates the query part of a broker. Nothing is opened, started, or loaded before the first query. */
 export function createQueries(
   context: TableSources['context'] & Pick<ServiceContext, 'faults' | 'metrics'>,
-  view: ServedView,
+  view: ServerView,
   own: DataServer,
 ): Queries {
   const { settings, client, logger, database } = context

@@ -2,10 +2,10 @@ import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { copyFile, type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
 import type { ServiceClient } from '@svc/shared/client'
-import { type FileTaker, segmentFilesPath, takeFiles } from '@svc/shared/data-server'
 import type { DeepStorage } from '@svc/shared/deep-storage'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import type { Logger } from '@svc/shared/runtime'
+import { type FileTaker, segmentFilesPath, takeFiles } from '@svc/shared/segment-serving'
 import type { CachedFile } from './segment-file-cache.ts'
 
 /** A segment whose file is needed, and where to fetch it from. */

@@ -11,13 +11,13 @@ import { describeWantedCopies, dropsInterval, type Rule, ruleBoundariesOf } from
 import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
 import { countOf } from '@svc/domain/text'
 import type { Interval } from '@svc/domain/time'
-import type { DataServer } from '@svc/shared/data-server'
 import { instantLiteral } from '@svc/shared/duckdb'
 import { loadPayloads, loadRulesOf, loadStoredSegments, type ParsedRules } from '@svc/shared/postgres'
 import { retry } from '@svc/shared/retry'
+import type { DataServer } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import type { DatasourceRelation } from '../query-processes/index.ts'
-import type { ServedView } from '../served/index.ts'
+import type { ServerView } from '../server-view/index.ts'
 import type { NeededSegment } from './fetch-segment-files.ts'
 import type { FetchedFiles, HeldFiles } from './fetched-files.ts'
 import type { QueriedSegment, UsedSegments } from './used-segments.ts'
@@ -54,7 +54,7 @@ export interface TableSources {
     ServiceContext,
     'client' | 'clock' | 'database' | 'discovery' | 'logger' | 'settings'
   >
-  readonly view: ServedView
+  readonly view: ServerView
   readonly own: DataServer
   readonly used: UsedSegments
   readonly files: FetchedFiles

@@ -4,7 +4,6 @@ import { forbidden } from '@svc/domain/failure'
 import { ruleBoundariesOf } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline, separateParts } from '@svc/domain/timeline'
-import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
 import {
   loadDatasourceNames,
   loadPayloads,
@@ -15,6 +14,7 @@ import {
   type StoredTask,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
+import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/segment-serving'
 import { withExactLimits } from '@svc/shared/wire'
 import type { TableSources } from './prepare-tables.ts'
 

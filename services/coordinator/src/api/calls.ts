@@ -1,10 +1,10 @@
 import { type CallJournal, callJournalPath, groupCalls, type RecordedCall } from '@svc/domain/calls'
 import { describeError } from '@svc/domain/failure'
+import { createConcurrencyLimit } from '@svc/shared/concurrency-limit'
 import { roles } from '@svc/shared/config'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { createSlots } from '@svc/shared/slots'
 import { z } from 'zod'
 import { keepFor } from '../answers/index.ts'
 
@@ -60,7 +60,7 @@ async function gatherCalls({ client, discovery }: Pick<ServiceContext, 'client' 
   // Historicals last, because there may be very many of them.
   const order = [...roles.filter((role) => role !== 'historical'), 'historical' as const]
   const servers = order.flatMap((role) => discovery.nodes(role))
-  const slots = createSlots(serversAtOnce)
+  const limit = createConcurrencyLimit(serversAtOnce)
   const journals: CallJournal[] = []
   const missing: { server: string; reason: string }[] = []
   const read = async (server: DiscoveredNode): Promise<void> => {
@@ -73,6 +73,6 @@ async function gatherCalls({ client, discovery }: Pick<ServiceContext, 'client' 
     }
   }
   const chosen = servers.slice(0, maxServers)
-  await Promise.all(chosen.map((server) => slots(() => read(server))))
+  await Promise.all(chosen.map((server) => limit(() => read(server))))
   return { calls: groupCalls(journals, servers), missing, omittedServers: servers.length - chosen.length }
 }

@@ -1,8 +1,8 @@
+import { createConcurrencyLimit } from '@svc/shared/concurrency-limit'
 import { roles } from '@svc/shared/config'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import { loadServerTroubles } from '@svc/shared/postgres'
-import { certificateShape, type ServiceContext, troubleLifeMs } from '@svc/shared/service'
-import { createSlots } from '@svc/shared/slots'
+import { loadServerProblems } from '@svc/shared/postgres'
+import { certificateShape, problemLifeMs, type ServiceContext } from '@svc/shared/service'
 import { certificatesIn, describeCertificate, presentedCertificate } from '@svc/shared/tls'
 import { z } from 'zod'
 import { keepFor } from '../answers/index.ts'
@@ -57,15 +57,15 @@ async function certificatesOf({ database, discovery, stores }: CertificatesConte
   const announced = roles.flatMap((role) => discovery.nodes(role))
   const plain = new Set(announced.flatMap(({ name, tlsPort }) => (tlsPort === null ? [name] : [])))
   // A server that others cannot call because of its certificate is not announced, but reports that.
-  const troubled = await loadServerTroubles(database, troubleLifeMs)
+  const withProblems = await loadServerProblems(database, problemLifeMs)
   const servers = new Map(
-    [...announced, ...troubled].map(({ role, name }) => [`${role} ${name}`, { role, name }]),
+    [...announced, ...withProblems].map(({ role, name }) => [`${role} ${name}`, { role, name }]),
   )
-  const slots = createSlots(serversAtOnce)
+  const limit = createConcurrencyLimit(serversAtOnce)
   const presented = [...servers.values()]
     .filter(({ name }) => !plain.has(name))
     .map(({ role, name }) =>
-      slots(async () => {
+      limit(async () => {
         const { host, port } = addressOf(name)
         return { role, server: name, ...(await presentedCertificate(host, port, client)) }
       }),

@@ -11,7 +11,7 @@ import {
   createEventWriter,
   type EventWriter,
   StreamLimit,
-} from '../changes/index.ts'
+} from '../change-stream/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader, type Leadership } from '../leadership/index.ts'
 

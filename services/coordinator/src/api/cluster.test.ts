@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import type { Role } from '@svc/shared/config'
-import { ReportLog, reportPath, ServedSegments, standbyReportPath } from '@svc/shared/data-server'
 import { createDutyGroup } from '@svc/shared/duties'
 import type { Reply, Route } from '@svc/shared/http'
 import {
@@ -13,7 +12,7 @@ import {
   saveRules,
   sql,
 } from '@svc/shared/postgres'
-import { directoryPath, knownDirectoryPath } from '@svc/shared/service'
+import { ReportLog, reportPath, ServedSegments, standbyReportPath } from '@svc/shared/segment-serving'
 import {
   createTestContext,
   createTestStores,
@@ -22,9 +21,10 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
+import { knownVersionPath, usersAndRolesPath } from '@svc/shared/users'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
-import { createDirectoryFollowers } from '../users/index.ts'
+import { createUsersFollowers } from '../users/index.ts'
 import { clusterRoutes } from './cluster.ts'
 import { internalRoutes } from './internal.ts'
 import { firstDefaultRules } from './rules.ts'
@@ -42,7 +42,7 @@ const dutyGroup = createDutyGroup('SomeDuties', 60_000, [], context.logger)
 before(async () => {
   await rules.start()
   const view = { context, leadership, segments, servers, rules, dutyGroups: [dutyGroup] }
-  const followers = createDirectoryFollowers(context, leadership)
+  const followers = createUsersFollowers(context, leadership)
   await context.serve({
     routes: [...clusterRoutes(view), ...internalRoutes(context, leadership, segments, servers, followers)],
   })
@@ -248,31 +248,33 @@ describe('a report', () => {
   }
 })
 
-describe('the directory of users and roles for other servers', () => {
-  const directory = (version: number) => ({ version, authenticators: {}, authorizers: {} })
+describe('users and roles for other servers', () => {
+  const usersAndRoles = (version: number) => ({ version, authenticators: {}, authorizers: {} })
 
-  it('is returned immediately to servers with another version, and to others when it changes', async () => {
-    context.replaceDirectory(directory(5))
-    assert.deepEqual((await request(`${directoryPath}?version=4`)).json, { directory: directory(5) })
-    assert.deepEqual((await request(directoryPath)).json, { directory: directory(5) })
+  it('are returned immediately to servers with another version, and to others when they change', async () => {
+    context.replaceUsers(usersAndRoles(5))
+    assert.deepEqual((await request(`${usersAndRolesPath}?version=4`)).json, { directory: usersAndRoles(5) })
+    assert.deepEqual((await request(usersAndRolesPath)).json, { directory: usersAndRoles(5) })
     let isAnswered = false
-    const held = request(`${directoryPath}?version=5`).finally(() => {
+    const held = request(`${usersAndRolesPath}?version=5`).finally(() => {
       isAnswered = true
     })
-    await request(directoryPath)
+    await request(usersAndRolesPath)
     assert.equal(isAnswered, false)
-    context.replaceDirectory(directory(6))
-    assert.deepEqual((await held).json, { directory: directory(6) })
-    assert.equal((await request(`${directoryPath}?version=x`)).status, 400)
+    context.replaceUsers(usersAndRoles(6))
+    assert.deepEqual((await held).json, { directory: usersAndRoles(6) })
+    assert.equal((await request(`${usersAndRolesPath}?version=x`)).status, 400)
   })
 })
 
-describe('waiting for a version of the directory', () => {
+describe('waiting for a version of users and roles', () => {
   const version = 40
-  const known = () => request(`${knownDirectoryPath}?version=${version}`)
+  const known = () => request(`${knownVersionPath}?version=${version}`)
   /** Reports the version of a server, as its request for a newer one does. Does not wait for the answer. */
   const follow = (server: string, has: number) =>
-    request(`${directoryPath}?version=${has}`, { headers: { 'X-Svc-From': server } }).catch(() => undefined)
+    request(`${usersAndRolesPath}?version=${has}`, { headers: { 'X-Svc-From': server } }).catch(
+      () => undefined,
+    )
   const alive = ['router r', 'historical h'] as const
 
   before(async () => {
@@ -281,7 +283,7 @@ describe('waiting for a version of the directory', () => {
       await saveHeartbeat(database, { ...context.node(), role, name })
     }
     await context.discovery.refresh()
-    context.replaceDirectory({ version, authenticators: {}, authorizers: {} })
+    context.replaceUsers({ version, authenticators: {}, authorizers: {} })
   })
 
   it('ends when every live server has requested a newer version', async () => {
@@ -299,8 +301,8 @@ describe('waiting for a version of the directory', () => {
 
   it('ends when the missing server is dead', async () => {
     const later = version + 1
-    context.replaceDirectory({ version: later, authenticators: {}, authorizers: {} })
-    const answer = request(`${knownDirectoryPath}?version=${later}`)
+    context.replaceUsers({ version: later, authenticators: {}, authorizers: {} })
+    const answer = request(`${knownVersionPath}?version=${later}`)
     void follow(alive[0], later)
     await removeNode(database, { ...context.node(), role: 'historical', name: 'h' })
     await context.discovery.refresh()
@@ -308,14 +310,14 @@ describe('waiting for a version of the directory', () => {
   })
 
   it('names this coordinator if it has not read the version yet', async () => {
-    const { json } = await request(`${knownDirectoryPath}?version=99`)
+    const { json } = await request(`${knownVersionPath}?version=99`)
     assert.deepEqual(json, { silent: [`coordinator ${context.node().name}`] })
   })
 
   it('happens only on the leader', async () => {
     term = undefined
-    context.replaceDirectory({ version: 50, authenticators: {}, authorizers: {} })
-    assert.deepEqual((await request(`${knownDirectoryPath}?version=50`)).json, { silent: [] })
+    context.replaceUsers({ version: 50, authenticators: {}, authorizers: {} })
+    assert.deepEqual((await request(`${knownVersionPath}?version=50`)).json, { silent: [] })
   })
 })
 

@@ -4,7 +4,7 @@ import {
   readConfigChange,
   readCoordinatorConfig,
   warningsOfChange,
-} from '@svc/shared/coordinator-config'
+} from '@svc/shared/coordinator-dynamic-config'
 import {
   config,
   emptyAnswer,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { followFaults } from '@svc/shared/faults'
 import { loadAudit, sql } from '@svc/shared/postgres'
-import { directoryPath } from '@svc/shared/service'
 import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
+import { usersAndRolesPath } from '@svc/shared/users'
 import type { ServerState } from '../inventory/index.ts'
 import { faultRoutes } from './faults.ts'
 
@@ -99,7 +99,7 @@ describe('a server', () => {
       (faulty) => faulty === 'cut',
     )
     assert.equal(await faults.applyFaults('/svc/simulation/v1/faults'), undefined)
-    assert.equal(await faults.applyFaults(directoryPath), undefined)
+    assert.equal(await faults.applyFaults(usersAndRolesPath), undefined)
     await request('DELETE')
     await waitUntil(
       'the server is reachable again',
@@ -138,7 +138,7 @@ describe('a server', () => {
     await request('POST', '', { kind: 'cut', target: self.name })
     await waitUntil('its calls fail', async () => !(await isCalled()))
     assert.equal(await isCalled(other, '/svc/simulation/v1/faults/1'), true)
-    assert.equal(await isCalled(other, `${directoryPath}?version=1`), true)
+    assert.equal(await isCalled(other, `${usersAndRolesPath}?version=1`), true)
     await request('DELETE')
     await waitUntil('its calls succeed', () => isCalled())
   })

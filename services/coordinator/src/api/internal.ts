@@ -1,5 +1,6 @@
 import { unavailable } from '@svc/domain/failure'
 import { omittable } from '@svc/domain/validation'
+import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import {
   type ReportAnswer,
   readReport,
@@ -9,14 +10,14 @@ import {
   type StandbyReportAnswer,
   segmentHoldersPath,
   standbyReportPath,
-} from '@svc/shared/data-server'
-import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
-import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
+} from '@svc/shared/segment-serving'
+import type { ServiceContext } from '@svc/shared/service'
+import { knownVersionPath, usersAndRolesPath, usersAndRolesWaitMs } from '@svc/shared/users'
 import { integerParameter, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type SegmentInventory, type ServerInventory, servedSegments } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
-import type { DirectoryFollowers } from '../users/index.ts'
+import type { UsersFollowers } from '../users/index.ts'
 
 /** Reads a version of users and roles; -1 means none. */
 const version = integerParameter(-1, Number.MAX_SAFE_INTEGER)
@@ -24,11 +25,11 @@ const newerQuery = { version: omittable(version, -1) }
 
 /** Returns the endpoints that only other servers may call. */
 export function internalRoutes(
-  context: Pick<ServiceContext, 'database' | 'directory' | 'stopping'>,
+  context: Pick<ServiceContext, 'database' | 'stopping' | 'users'>,
   leadership: Leadership,
   segments: SegmentInventory,
   servers: ServerInventory,
-  followers: DirectoryFollowers,
+  followers: UsersFollowers,
 ): Route[] {
   return [
     ...reportRoutes(leadership, servers),
@@ -47,17 +48,17 @@ export function internalRoutes(
     }),
     route({
       method: 'GET',
-      path: directoryPath,
+      path: usersAndRolesPath,
       access: internal,
       summary: 'Get users and roles; waits until there is a version that the caller does not have',
       query: newerQuery,
       answers: [jsonAnswer(z.object({ directory: z.looseObject({}).nullable() }))],
       handle: async ({ query, signal, request }) => {
-        const directory = context.directory()
+        const users = context.users()
         const server = request.headers['x-svc-from']
         if (typeof server === 'string') followers.noteVersion(server, query.version)
         const newer = () => {
-          const current = directory.current()
+          const current = users.current()
           return 'missing' in current || current.version === query.version ? undefined : current
         }
         if (context.stopping.aborted) throw unavailable('This coordinator is stopping')
@@ -67,7 +68,7 @@ export function internalRoutes(
     }),
     route({
       method: 'GET',
-      path: knownDirectoryPath,
+      path: knownVersionPath,
       access: internal,
       summary:
         'Wait for all servers to use a given version of users and roles, and return the servers that still do not',
@@ -127,7 +128,7 @@ async function* holdersOf(
 
 /** Resolves when users or roles change, the caller disconnects, this server stops, or the wait times out. */
 async function untilChange(
-  context: Pick<ServiceContext, 'directory' | 'stopping'>,
+  context: Pick<ServiceContext, 'stopping' | 'users'>,
   signal: AbortSignal,
 ): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -137,8 +138,8 @@ async function untilChange(
       stopListening()
       resolve()
     }
-    const timer = setTimeout(end, directoryWaitMs)
-    const stopListening = context.directory().onChange(end)
+    const timer = setTimeout(end, usersAndRolesWaitMs)
+    const stopListening = context.users().onChange(end)
     context.stopping.addEventListener('abort', end, { once: true })
     signal.addEventListener('abort', end, { once: true })
   })

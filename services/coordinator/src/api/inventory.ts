@@ -4,7 +4,7 @@ import { constants, createGzip } from 'node:zlib'
 import { omittable } from '@svc/domain/validation'
 import { Reply, type Route, route, state, streamed, textAnswer } from '@svc/shared/http'
 import { textParameter } from '@svc/shared/wire'
-import type { Inventories } from '../changes/index.ts'
+import type { Inventories } from '../change-stream/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
 

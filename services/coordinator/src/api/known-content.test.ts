@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import { formatInstant, formatInterval } from '@svc/domain/time'
-import { ReportLog, ServedSegments, type ServerReport } from '@svc/shared/data-server'
 import { ensureDefaultRules, loadAudit, saveRules, sql } from '@svc/shared/postgres'
-import { segmentUseRoutes } from '@svc/shared/segment-use'
+import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
+import { ReportLog, ServedSegments, type ServerReport } from '@svc/shared/segment-serving'
 import {
   createTestContext,
   createTestStores,
@@ -61,7 +61,7 @@ async function serve(
       ...datasourceRoutes(view),
       ...metadataRoutes(view),
       ...dynamicConfigRoutes(given.context),
-      ...segmentUseRoutes(given.context, base),
+      ...segmentMarkingRoutes(given.context, base),
       killIntervalRoute(given.context),
     ],
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { saveHeartbeat, saveServerTrouble, sql } from '@svc/shared/postgres'
+import { saveHeartbeat, saveServerProblem, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
 import { serverProblemsRoute } from './server-problems.ts'
 
@@ -14,10 +14,10 @@ test('servers that report a problem are not ready, and those without heartbeats 
   assert.deepEqual(await problems(), [])
   const broker = { ...context.node(), role: 'broker', name: 'broker:8082' } as const
   await saveHeartbeat(database, broker)
-  await saveServerTrouble(database, {
+  await saveServerProblem(database, {
     role: 'historical',
     name: 'hot:8083',
-    trouble: 'The certificate has expired',
+    problem: 'The certificate has expired',
   })
   const expired = {
     role: 'historical',

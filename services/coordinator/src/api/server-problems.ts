@@ -1,6 +1,6 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import { loadMissingNodes, loadServerTroubles } from '@svc/shared/postgres'
-import { type ServiceContext, troubleLifeMs } from '@svc/shared/service'
+import { loadMissingNodes, loadServerProblems } from '@svc/shared/postgres'
+import { problemLifeMs, type ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 
 const problemsShape = z
@@ -31,16 +31,16 @@ export const serverProblemsRoute = ({
       'List the servers that report a problem, and the servers that stopped sending heartbeats within the last day without shutting down cleanly',
     answers: [jsonAnswer(problemsShape)],
     handle: async () => {
-      const [troubles, missing] = await Promise.all([
-        loadServerTroubles(database, troubleLifeMs),
+      const [reported, missing] = await Promise.all([
+        loadServerProblems(database, problemLifeMs),
         loadMissingNodes(database, settings.get('svc.discovery.timeout')),
       ])
       return [
-        ...troubles.map(({ role, name, trouble }) => ({
+        ...reported.map(({ role, name, problem }) => ({
           role,
           server: name,
           state: 'notReady',
-          problem: trouble,
+          problem,
         })),
         ...missing.map(({ role, name, silentMs }) => ({
           role,

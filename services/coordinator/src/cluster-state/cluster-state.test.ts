@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import { createTestStores, storeSegments } from '@svc/shared/testing'
@@ -213,10 +213,7 @@ describe('a cluster is settled', () => {
     const { paused, reasons: why } = await tracker.current()
     assert.deepEqual(
       [paused, why],
-      [
-        true,
-        ['Coordination is paused: [pauseCoordination] is [true]', ...changed('dynamic configuration')],
-      ],
+      [true, ['Coordination is paused: [pauseCoordination] is [true]', ...changed('dynamic configuration')]],
     )
   })
 

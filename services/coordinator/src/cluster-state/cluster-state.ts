@@ -2,7 +2,7 @@ import { missingReplicas } from '@svc/domain/explanation'
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant } from '@svc/domain/time'
-import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
+import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import type { ServiceContext } from '@svc/shared/service'
 import {
   type FollowedRules,

@@ -3,7 +3,7 @@ import type { Unplaced } from '@svc/domain/loading'
 import type { RetentionRun } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
-import type { CoordinatorConfig } from '@svc/shared/coordinator-config'
+import type { CoordinatorConfig } from '@svc/shared/coordinator-dynamic-config'
 
 /** What a run of the rules starts from, in addition to segments and servers. */
 export interface RunInputs {

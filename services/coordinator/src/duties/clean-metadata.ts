@@ -4,7 +4,7 @@ import {
   forgetOldRemovals,
   removeStaleLoadRates,
   removeStaleNodes,
-  removeStaleTroubles,
+  removeStaleProblems,
 } from '@svc/shared/postgres'
 
 // By then, every server that could still need these rows has long been restarted.
@@ -18,7 +18,7 @@ export function cleanMetadata(database: Database): Duty {
     name: 'cleanMetadata',
     run: async () => {
       await removeStaleNodes(database, keptMs)
-      await removeStaleTroubles(database, keptMs)
+      await removeStaleProblems(database, keptMs)
       await forgetOldRemovals(database, keptMs)
       await removeStaleLoadRates(database, loadRatesKeptMs)
       return undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import { acquireLease, copySegments, loadConfig, markUnused, saveConfig, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores } from '@svc/shared/testing'
 import { killUnusedSegments } from './index.ts'

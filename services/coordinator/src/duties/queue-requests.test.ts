@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { ReportLog, ServedSegments } from '@svc/shared/data-server'
 import { sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
@@ -9,6 +8,7 @@ import {
   type RequestBatch,
   receiveRequests,
 } from '@svc/shared/redis'
+import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
 import { createTestStores, startTcpGate, storeSegments, waitUntil } from '@svc/shared/testing'
 import { ServerInventory } from '../inventory/index.ts'
 import { queueRequests } from './queue-requests.ts'

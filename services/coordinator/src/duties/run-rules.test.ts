@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
-import { ReportLog, ServedSegments } from '@svc/shared/data-server'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import { acquireLease, createDatabase, releaseLease, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
@@ -10,6 +9,7 @@ import {
   type RequestBatch,
   receiveRequests,
 } from '@svc/shared/redis'
+import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
 import {
   createTestStores,
   recordingLogger,

@@ -8,7 +8,7 @@ import {
   overshadowedWaitMs,
   type ServerParts,
   serverPartsOf,
-} from '@svc/shared/coordinator-config'
+} from '@svc/shared/coordinator-dynamic-config'
 import type { Duty } from '@svc/shared/duties'
 import type { Database } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'

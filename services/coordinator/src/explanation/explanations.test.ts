@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
-import { ReportLog, ServedSegments } from '@svc/shared/data-server'
+import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import {
   ensureDefaultRules,
   markUnused,
@@ -14,6 +13,7 @@ import {
   type UnusedCause,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
+import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { firstDefaultRules } from '../api/rules.ts'
 import { type Shortage, shortagesOf } from '../cluster-state/index.ts'

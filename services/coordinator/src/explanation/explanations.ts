@@ -27,7 +27,7 @@ import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { parseSegmentId, segmentId } from '@svc/domain/segment'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
-import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import type { DutyGroup } from '@svc/shared/duties'
 import {
   countUnused,

@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { createTroubleLog, type Logger, type Loop, startLoop } from '@svc/shared/runtime'
+import { createProblemLog, type Logger, type Loop, startLoop } from '@svc/shared/runtime'
 import type { SegmentInventory } from './segment-inventory.ts'
 import type { ServerInventory } from './server-inventory.ts'
 
@@ -15,16 +15,16 @@ export function followAsStandby(
   isLeader: () => boolean,
   logger: Logger,
 ): Loop {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   return startLoop(
     periodMs,
     async () => {
       if (isLeader()) return
       servers.expireAsStandby(performance.now())
       await segments.refresh()
-      trouble.over('Resumed reading changes to segments as a standby')
+      problemLog.over('Resumed reading changes to segments as a standby')
     },
     (error) =>
-      trouble.report('Failed to read changes to segments as a standby', { error: describeError(error) }),
+      problemLog.report('Failed to read changes to segments as a standby', { error: describeError(error) }),
   )
 }

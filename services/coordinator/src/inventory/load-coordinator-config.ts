@@ -2,7 +2,7 @@ import {
   type CoordinatorConfig,
   coordinatorConfigName,
   readCoordinatorConfig,
-} from '@svc/shared/coordinator-config'
+} from '@svc/shared/coordinator-dynamic-config'
 import { type Database, loadConfig } from '@svc/shared/postgres'
 
 /** Returns the current dynamic configuration of the coordinator from the metadata store. */

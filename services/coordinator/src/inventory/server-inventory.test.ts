@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { copyFlag } from '@svc/domain/inventory'
-import { ReportLog, readReport, ServedSegments, type ServerReport } from '@svc/shared/data-server'
+import { ReportLog, readReport, ServedSegments, type ServerReport } from '@svc/shared/segment-serving'
 import { fc } from '@svc/shared/testing'
 import { type PendingRequest, ServerInventory } from './index.ts'
 

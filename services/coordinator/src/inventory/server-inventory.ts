@@ -5,8 +5,8 @@ import {
   type ServerClone,
   type UnreportedServer,
 } from '@svc/domain/loading'
-import type { ServerParts } from '@svc/shared/coordinator-config'
-import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
+import type { ServerParts } from '@svc/shared/coordinator-dynamic-config'
+import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/segment-serving'
 import { PendingView, ServedIds } from './copy-views.ts'
 import { type FailedRequest, FailedRequests } from './failed-requests.ts'
 import type { PendingRequest } from './pending-request.ts'

@@ -1,5 +1,5 @@
 import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
-import { type ServerReport, standbyKeptMs } from '@svc/shared/data-server'
+import { type ServerReport, standbyKeptMs } from '@svc/shared/segment-serving'
 
 /** The list of one server, as it reported it to this coordinator as a standby. */
 interface StandbyList {

@@ -24,7 +24,7 @@ import {
   violationsText,
 } from '@svc/domain/rules-policy'
 import { formatInstant } from '@svc/domain/time'
-import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { loadSecurityDirectory, sql } from '@svc/shared/postgres'
+import { loadUsersAndRoles, sql } from '@svc/shared/postgres'
 import { basicHeader, createSecurity } from '@svc/shared/security'
 import { createTestContext, createTestStores } from '@svc/shared/testing'
 import { createFirstUsers } from './first-users.ts'
@@ -21,8 +21,8 @@ const context = await createTestContext({ after }, stores, 'coordinator', proper
 const { database } = stores
 
 async function login(user: string, password: string) {
-  const directory = await loadSecurityDirectory(database)
-  const security = createSecurity(context.settings, { current: () => directory })
+  const stored = await loadUsersAndRoles(database)
+  const security = createSecurity(context.settings, { current: () => stored })
   const result = await security.authenticate(basicHeader(user, password), { address: '', server: '' })
   return result.kind === 'known' ? result.caller : undefined
 }
@@ -48,7 +48,7 @@ describe('the initial users', () => {
           assert.equal(caller?.can(action, type, 'any\nname'), true)
     }
     assert.equal(await login('admin', 'internal'), undefined)
-    const { authenticators, authorizers } = await loadSecurityDirectory(database)
+    const { authenticators, authorizers } = await loadUsersAndRoles(database)
     assert.deepEqual(Object.keys(authenticators.A ?? {}).sort(), ['admin', 'svc_system'])
     assert.deepEqual(Object.keys(authorizers.Z?.roles ?? {}).sort(), ['admin', 'svc_system'])
   })
@@ -56,9 +56,9 @@ describe('the initial users', () => {
   it('are not restored after they are deleted or changed', async () => {
     await database.query(sql`DELETE FROM authentication_users WHERE name = 'admin'`)
     await database.query(sql`DELETE FROM authorization_users WHERE name = 'admin'`)
-    const before = await loadSecurityDirectory(database)
+    const before = await loadUsersAndRoles(database)
     await createFirstUsers(context)
-    assert.deepEqual(await loadSecurityDirectory(database), before)
+    assert.deepEqual(await loadUsersAndRoles(database), before)
     assert.equal(await login('admin', 'first admin'), undefined)
   })
 
@@ -68,7 +68,7 @@ describe('the initial users', () => {
       'svc.auth.authenticator.A.initialAdminPassword': '',
     })
     await createFirstUsers(bare)
-    const { authenticators } = await loadSecurityDirectory(bare.database)
+    const { authenticators } = await loadUsersAndRoles(bare.database)
     assert.deepEqual(Object.keys(authenticators.A ?? {}), ['svc_system'])
     const warned = bare.logger.lines.filter(({ level }) => level === 'warn')
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('the initial users', () => {
       })
       const longer = await createTestContext(scope, testStores, 'coordinator', properties)
       await createFirstUsers(longer)
-      const { authenticators } = await loadSecurityDirectory(testStores.database)
+      const { authenticators } = await loadUsersAndRoles(testStores.database)
       assert.deepEqual(Object.keys(authenticators.A ?? {}).sort(), ['admin', 'svc_system'])
       await createFirstUsers(short)
     })
@@ -139,7 +139,7 @@ describe('the initial users', () => {
         [`${initial}.initialAdminGroupMapping`]: 'cn=admins,dc=example',
       })
       await createFirstUsers(mapped)
-      const { authorizers } = await loadSecurityDirectory(mapped.database)
+      const { authorizers } = await loadUsersAndRoles(mapped.database)
       assert.deepEqual(authorizers.Z?.users, users)
       const role = more[`${initial}.initialAdminRole`] ?? 'admin'
       assert.deepEqual(authorizers.Z?.groupMappings, {
@@ -152,7 +152,7 @@ describe('the initial users', () => {
   it('are not created if no login is required', async (scope) => {
     const open = await createTestContext(scope, await createTestStores(scope), 'coordinator')
     await createFirstUsers(open)
-    assert.deepEqual(await loadSecurityDirectory(open.database), {
+    assert.deepEqual(await loadUsersAndRoles(open.database), {
       version: 1,
       authenticators: {},
       authorizers: {},

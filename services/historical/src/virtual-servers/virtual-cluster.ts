@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VirtualServerGroup } from '@svc/shared/config'
-import { ServedSegments } from '@svc/shared/data-server'
+import { ServedSegments } from '@svc/shared/segment-serving'
 import { createVirtualServer, isHidden, type VirtualServer } from './virtual-server.ts'
 
 // How long a killed server takes to restart, similar to the process of a real one.

@@ -5,7 +5,7 @@ import {
   StandbyLog,
   type StandbyReports,
   sendReport,
-} from '@svc/shared/data-server'
+} from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import type { VirtualCluster } from './virtual-cluster.ts'
 import { isHidden, type VirtualServer } from './virtual-server.ts'

@@ -1,6 +1,6 @@
 import type { VirtualServerGroup } from '@svc/shared/config'
-import { KnownLeader, ReportLog, type RequestStamp, ServedSegments } from '@svc/shared/data-server'
 import type { SegmentRequest } from '@svc/shared/redis'
+import { KnownLeader, ReportLog, type RequestStamp, ServedSegments } from '@svc/shared/segment-serving'
 
 /** A load or drop request in the queue of a virtual server. */
 export interface QueuedRequest {

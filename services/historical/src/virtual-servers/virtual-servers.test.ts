@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import type { Report } from '@svc/shared/data-server'
+import type { Report } from '@svc/shared/segment-serving'
 import {
   createTestContext,
   createTestStores,

@@ -1,8 +1,8 @@
 import { describeError } from '@svc/domain/failure'
 import type { VirtualServerGroup } from '@svc/shared/config'
-import { type ServedSegments, startStandbyReports } from '@svc/shared/data-server'
 import { type RequestReceiver, receiveRequests } from '@svc/shared/redis'
-import { createTroubleLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
+import { createProblemLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
+import { type ServedSegments, startStandbyReports } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import { VirtualCluster } from './virtual-cluster.ts'
 import { createVirtualLoading } from './virtual-loading.ts'
@@ -95,18 +95,18 @@ export function createVirtualServers(context: Context): VirtualServers {
 
 /** Starts to report regularly. Retries after growing delays. */
 function startReporter({ logger, stopping }: Context, report: () => Promise<void>): Loop {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   const delay = growingDelay(100, reportPeriodMs)
   return startLoop(
     workPeriodMs,
     async () => {
       await report()
       delay.reset()
-      trouble.over('Resumed reporting the virtual servers to the coordinator')
+      problemLog.over('Resumed reporting the virtual servers to the coordinator')
     },
     (error) => {
       if (stopping.aborted) return
-      trouble.report('Failed to report the virtual servers to the coordinator', {
+      problemLog.report('Failed to report the virtual servers to the coordinator', {
         error: describeError(error),
       })
       return delay.next()

@@ -68,7 +68,7 @@ before(async () => {
     [escalatorUser]: [permission('.*', 'WRITE')],
   }
   const names = Object.keys(roles)
-  context.replaceDirectory({
+  context.replaceUsers({
     version: 1,
     authenticators: { A: Object.fromEntries(names.map((name) => [name, credentials])) },
     authorizers: {

@@ -28,15 +28,15 @@ export {
 export {
   loadLoadRates,
   loadNodes,
-  loadServerTroubles,
+  loadServerProblems,
   removeNode,
-  removeServerTrouble,
+  removeServerProblem,
   removeStaleLoadRates,
   removeStaleNodes,
-  removeStaleTroubles,
+  removeStaleProblems,
   saveHeartbeat,
   saveLoadRates,
-  saveServerTrouble,
+  saveServerProblem,
 } from './nodes.ts'
 export {
   ensureDefaultRules,

@@ -33,26 +33,26 @@ export const removeStaleNodes: typeof real.removeStaleNodes = (queries, keptMs) 
     view.removeWhere(view.tables.nodes, ({ heartbeatAt }) => heartbeatAt < view.startedAt - keptMs),
   )
 
-export const saveServerTrouble: typeof real.saveServerTrouble = (queries, trouble) =>
+export const saveServerProblem: typeof real.saveServerProblem = (queries, problem) =>
   statement(queries, (view) =>
-    view.put(view.tables.troubles, keyOf(trouble), { ...trouble, reportedAt: view.startedAt }),
+    view.put(view.tables.serverProblems, keyOf(problem), { ...problem, reportedAt: view.startedAt }),
   )
 
-export const removeServerTrouble: typeof real.removeServerTrouble = (queries, server) =>
-  statement(queries, (view) => view.remove(view.tables.troubles, keyOf(server)))
+export const removeServerProblem: typeof real.removeServerProblem = (queries, server) =>
+  statement(queries, (view) => view.remove(view.tables.serverProblems, keyOf(server)))
 
-export const loadServerTroubles: typeof real.loadServerTroubles = (queries, timeoutMs) =>
+export const loadServerProblems: typeof real.loadServerProblems = (queries, timeoutMs) =>
   statement(queries, (view) =>
     view
-      .rows(view.tables.troubles)
+      .rows(view.tables.serverProblems)
       .filter(({ reportedAt }) => reportedAt > view.startedAt - timeoutMs)
-      .map(({ reportedAt: _, ...trouble }) => trouble)
+      .map(({ reportedAt: _, ...problem }) => problem)
       .sort(byKey),
   )
 
-export const removeStaleTroubles: typeof real.removeStaleTroubles = (queries, keptMs) =>
+export const removeStaleProblems: typeof real.removeStaleProblems = (queries, keptMs) =>
   statement(queries, (view) =>
-    view.removeWhere(view.tables.troubles, ({ reportedAt }) => reportedAt < view.startedAt - keptMs),
+    view.removeWhere(view.tables.serverProblems, ({ reportedAt }) => reportedAt < view.startedAt - keptMs),
   )
 
 export const loadLoadRates: typeof real.loadLoadRates = (queries) =>

@@ -12,7 +12,7 @@ import { roleRoutes } from './role-routes.ts'
 
 /** Returns the endpoints for the users, roles, permissions, and group mappings of authorizers. */
 export function authorizationRoutes(
-  context: Pick<ServiceContext, 'settings' | 'database' | 'directory'>,
+  context: Pick<ServiceContext, 'settings' | 'database' | 'users'>,
   change: ChangeSecurity,
 ): Route[] {
   const authorizers = openAuthorizers(context, change)

@@ -1,6 +1,6 @@
+import type { AuthorizerRoles } from '@svc/domain/access'
 import { emptyAnswer, entityTag, type Route, type RouteInput, route, securityConfig } from '@svc/shared/http'
-import { loadSecurityDirectory, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
-import type { AuthorizerDirectory } from '@svc/shared/security'
+import { loadUsersAndRoles, readUsersAndRoles, type Transaction } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change-security.ts'
 
@@ -21,7 +21,7 @@ export interface Authorizers {
   /** Returns the authorizer in the path. Throws invalidInput if it does not exist. */
   nameOf(input: Input): string
   /** Returns the data of the authorizer in the path, and adds their version to the headers of the response. */
-  load(input: Input): Promise<AuthorizerDirectory>
+  load(input: Input): Promise<AuthorizerRoles>
   readonly change: ChangeSecurity
   /** Returns a route without a body that changes one user, role, or group mapping of an authorizer. */
   changeRoute(method: 'POST' | 'DELETE', path: string, summary: string, apply: ApplyChange): Route
@@ -47,7 +47,7 @@ export function openAuthorizers(
     change,
     load: async (input) => {
       const authorizer = nameOf(input)
-      const { version, authorizers } = await loadSecurityDirectory(database)
+      const { version, authorizers } = await loadUsersAndRoles(database)
       input.response.setHeader('ETag', entityTag(version).ETag)
       return authorizers[authorizer] ?? emptyAuthorizer
     },
@@ -78,8 +78,8 @@ export function openAuthorizers(
 export const readAuthorizer = async (
   transaction: Transaction,
   authorizer: string,
-): Promise<AuthorizerDirectory> =>
-  (await readSecurityDirectory(transaction)).authorizers[authorizer] ?? emptyAuthorizer
+): Promise<AuthorizerRoles> =>
+  (await readUsersAndRoles(transaction)).authorizers[authorizer] ?? emptyAuthorizer
 
 /** Returns the entry with a name. Throws invalidInput if it does not exist. */
 export function entryOf<Value>(entries: Readonly<Record<string, Value>>, name: string, what: string): Value {

@@ -1,5 +1,5 @@
 import { allowsAnonymous, type Settings, usesLdap } from '@svc/shared/config'
-import type { Recognition, SecurityDirectory } from '@svc/shared/security'
+import type { Recognition, UsersAndRoles } from '@svc/shared/security'
 
 /** What an authenticator knows about a user. */
 const knowledgeTexts = {
@@ -24,7 +24,7 @@ export function authorizerOf(settings: Settings, authenticator: string): string 
  */
 export function knowledgeOfChain(
   settings: Settings,
-  stored: SecurityDirectory,
+  stored: UsersAndRoles,
   user: string,
   recognition: Recognition,
   authorizer: string,
@@ -42,7 +42,7 @@ export function knowledgeOfChain(
 function knowledgeOf(
   settings: Settings,
   authenticator: string,
-  stored: SecurityDirectory,
+  stored: UsersAndRoles,
   user: string,
   recognition: Recognition,
 ): keyof typeof knowledgeTexts {

@@ -1,18 +1,12 @@
-import { internalNeeds, permissionsOf } from '@svc/domain/access'
+import { type AuthorizerRoles, internalNeeds, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import { readName } from '@svc/domain/validation'
 import { storesUsers } from '@svc/shared/config'
 import { type RouteInput, versionCheck } from '@svc/shared/http'
-import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
-import {
-  type AuthorizerDirectory,
-  permits,
-  reachableAuthenticators,
-  type SecurityDirectory,
-  storedCredentials,
-} from '@svc/shared/security'
+import { changeSecurity, readUsersAndRoles, type Transaction } from '@svc/shared/postgres'
+import { permits, reachableAuthenticators, storedCredentials, type UsersAndRoles } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import type { DirectoryFollowers } from '../../users/index.ts'
+import type { UsersFollowers } from '../../users/index.ts'
 import { administratorTest } from './has-administrator.ts'
 
 /** Applies one change to users, roles, or mappings. The audit entry gets `key`, which names the target, and `payload`. */
@@ -23,7 +17,7 @@ export type ChangeSecurity = (
   change: (transaction: Transaction) => Promise<void>,
 ) => Promise<void>
 
-export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
+export const emptyAuthorizer: AuthorizerRoles = { users: {}, roles: {}, groupMappings: {} }
 
 /**
  * Returns the function that changes users, roles, and mappings. It throws conflict if a change would leave no user who can
@@ -31,31 +25,31 @@ export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, grou
  */
 export function securityChanges(
   { settings, database, clock }: Pick<ServiceContext, 'settings' | 'database' | 'clock'>,
-  followers: DirectoryFollowers,
+  followers: UsersFollowers,
 ): ChangeSecurity {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const basicAuthorizers = settings
     .get('svc.auth.authorizers')
     .filter((name) => settings.getNamed('svc.auth.authorizer.<name>.type', name) === 'basic')
 
-  const internalIsAble = (directory: SecurityDirectory): boolean =>
+  const internalIsAble = (stored: UsersAndRoles): boolean =>
     basicAuthorizers.every((authorizer) => {
-      const permissions = permissionsOf(directory.authorizers[authorizer] ?? emptyAuthorizer, internalUser)
+      const permissions = permissionsOf(stored.authorizers[authorizer] ?? emptyAuthorizer, internalUser)
       return internalNeeds.every((need) => permits(permissions, need))
     })
 
   const withStoredUsers = reachableAuthenticators(settings).filter((name) => storesUsers(settings, name))
   /** Returns the authenticator that verifies the internal user. */
-  const internalAuthenticator = (directory: SecurityDirectory): string | undefined =>
-    withStoredUsers.find((name) => storedCredentials(directory, name, internalUser) !== undefined)
+  const internalAuthenticator = (stored: UsersAndRoles): string | undefined =>
+    withStoredUsers.find((name) => storedCredentials(stored, name, internalUser) !== undefined)
 
   return async ({ audit, caller, request }, key, payload, change) => {
     const hasAdministrator = administratorTest(settings, caller)
     await changeSecurity(database, { ...audit, key, payload }, clock.now(), async (transaction) => {
-      const before = await readSecurityDirectory(transaction)
+      const before = await readUsersAndRoles(transaction)
       versionCheck(request, 'Users or roles')(before.version)
       await change(transaction)
-      const after = await readSecurityDirectory(transaction)
+      const after = await readUsersAndRoles(transaction)
       if (hasAdministrator(before) && !hasAdministrator(after)) {
         throw conflict(
           'This change could leave no user who can log in and administer users and roles. First give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that matches [security], or make this change as an LDAP administrator',

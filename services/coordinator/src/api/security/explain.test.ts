@@ -31,7 +31,7 @@ async function startCoordinator(skipOnFailure: boolean, more: Readonly<Record<st
   await context.serve({ routes: [explainRoute(context)] })
   const rawClient = { authenticators: { A: { asker: await hashPassword('pw') } } }
   const authorizer = { users: { asker: ['all'] }, roles: { all: readsAll }, groupMappings: {} }
-  context.replaceDirectory({ version: 1, ...rawClient, authorizers: { Z: authorizer, Y: authorizer } })
+  context.replaceUsers({ version: 1, ...rawClient, authorizers: { Z: authorizer, Y: authorizer } })
   return context
 }
 

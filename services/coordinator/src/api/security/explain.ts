@@ -1,8 +1,8 @@
 import { type ExplainedAccess, explainAccess, permissionSchema } from '@svc/domain/access'
 import { checked, omittable, readOneOf } from '@svc/domain/validation'
 import { type Access, jsonAnswer, type Route, route, securityConfig, shapeOf } from '@svc/shared/http'
-import { loadSecurityDirectory } from '@svc/shared/postgres'
-import { createTroubleLog } from '@svc/shared/runtime'
+import { loadUsersAndRoles } from '@svc/shared/postgres'
+import { createProblemLog } from '@svc/shared/runtime'
 import {
   authorizerOptions,
   compileNamePattern,
@@ -90,7 +90,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
       )
       const { access, parameters, template } = await findEndpoint(method, path)
       const needed = neededAccess(access, parameters)
-      const stored = await loadSecurityDirectory(database)
+      const stored = await loadUsersAndRoles(database)
       const steps: (LdapStep & { readonly authenticator: string })[] = []
       const traced = [...(await directories())].map(([authenticator, { find }]) => {
         const trace = (step: LdapStep) => steps.push({ authenticator, ...step })
@@ -133,10 +133,10 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
 
 /** Returns a function that opens the directories when an explanation first needs them. */
 function directoriesOnDemand({ settings, logger }: Pick<ServiceContext, 'settings' | 'logger'>) {
-  const trouble = createTroubleLog(logger)
+  const problemLog = createProblemLog(logger)
   let opened: ReturnType<typeof openLdapLogins> | undefined
   return () => {
-    opened ??= openLdapLogins(settings, () => performance.now(), trouble.report)
+    opened ??= openLdapLogins(settings, () => performance.now(), problemLog.report)
     return opened
   }
 }

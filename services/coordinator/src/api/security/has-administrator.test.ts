@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Permission } from '@svc/domain/access'
-import type { Credentials, SecurityDirectory } from '@svc/shared/security'
+import type { Credentials, UsersAndRoles } from '@svc/shared/security'
 import { testSettings } from '@svc/shared/testing'
 import { administratorTest } from './has-administrator.ts'
 
@@ -199,7 +199,7 @@ describe('the test for an administrator', () => {
         'svc.escalator.internalClientPassword': 'internal',
         ...row.properties,
       })
-      const directory: SecurityDirectory = {
+      const stored: UsersAndRoles = {
         version: 1,
         authenticators,
         authorizers: {
@@ -211,7 +211,7 @@ describe('the test for an administrator', () => {
         },
       }
       const caller = row.caller ?? { identity: 'asker', authenticator: 'A', groups: [] }
-      assert.equal(administratorTest(settings, caller)(directory), expected)
+      assert.equal(administratorTest(settings, caller)(stored), expected)
     })
   }
 })

@@ -5,7 +5,7 @@ import {
   createCallerCache,
   loginChain,
   passwordTest,
-  type SecurityDirectory,
+  type UsersAndRoles,
 } from '@svc/shared/security'
 
 /**
@@ -15,23 +15,23 @@ import {
 export function administratorTest(
   settings: Settings,
   caller: Pick<Caller, 'identity' | 'authenticator' | 'groups'>,
-): (directory: SecurityDirectory) => boolean {
+): (stored: UsersAndRoles) => boolean {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const chain = loginChain(settings)
   const callers = createCallerCache(settings)
 
-  return (directory) => {
-    const hasPassword = passwordTest(directory)
+  return (stored) => {
+    const hasPassword = passwordTest(stored)
     const administers = (authenticator: string, user: string, groups: readonly string[]): boolean =>
       user !== internalUser &&
       !isHiddenUser(chain, hasPassword, authenticator, user) &&
-      callers(authenticator, user, groups, directory).can('WRITE', 'CONFIG', securityResource)
+      callers(authenticator, user, groups, stored).can('WRITE', 'CONFIG', securityResource)
 
     return chain.members.some(({ name, users }) => {
       if (users === 'everyone') return administers(name, name, [])
       if (users === 'directory')
         return caller.authenticator === name && administers(name, caller.identity, caller.groups)
-      return Object.keys(directory.authenticators[name] ?? {}).some(
+      return Object.keys(stored.authenticators[name] ?? {}).some(
         (user) => isLoginName(user) && hasPassword(name, user) && administers(name, user, []),
       )
     })

@@ -12,7 +12,7 @@ import {
 } from '@svc/shared/http'
 import {
   addAuthenticationUser,
-  loadSecurityDirectory,
+  loadUsersAndRoles,
   removeAuthenticationUser,
   replaceCredentials,
 } from '@svc/shared/postgres'
@@ -51,7 +51,7 @@ interface StoredUsers {
 
 /** Returns the endpoints for users who can log in. */
 export function loginUserRoutes(
-  context: Pick<ServiceContext, 'settings' | 'database' | 'directory'>,
+  context: Pick<ServiceContext, 'settings' | 'database' | 'users'>,
   change: ChangeSecurity,
 ): Route[] {
   const { settings, database } = context
@@ -68,7 +68,7 @@ export function loginUserRoutes(
       return name
     },
     loadUsers: async (authenticator, response) => {
-      const { version, authenticators } = await loadSecurityDirectory(database)
+      const { version, authenticators } = await loadUsersAndRoles(database)
       response?.setHeader('ETag', entityTag(version).ETag)
       return authenticators[authenticator] ?? {}
     },

@@ -4,7 +4,7 @@ import type { ServiceContext } from '@svc/shared/service'
 /** Returns the endpoint that refreshes the users and roles of this server. */
 export const refreshRoute = (
   kind: 'authentication' | 'authorization',
-  { directory }: Pick<ServiceContext, 'directory'>,
+  { users }: Pick<ServiceContext, 'users'>,
 ): Route =>
   route({
     method: 'GET',
@@ -12,5 +12,5 @@ export const refreshRoute = (
     access: securityConfig('READ'),
     summary: 'Refresh users and roles; never needed, because every change reaches all servers automatically',
     answers: [emptyAnswer],
-    handle: () => directory().refresh(),
+    handle: () => users().refresh(),
   })

@@ -33,9 +33,9 @@ export function roleAssignmentRoutes(authorizers: Authorizers, owner: RoleOwner)
       `${path}/roles/:role`,
       summary,
       async (transaction, authorizer, { [owner]: name = '', role = '' }) => {
-        const directory = await readAuthorizer(transaction, authorizer)
-        entryOf<unknown>(directory[entries], name, what)
-        entryOf(directory.roles, role, 'Role')
+        const stored = await readAuthorizer(transaction, authorizer)
+        entryOf<unknown>(stored[entries], name, what)
+        entryOf(stored.roles, role, 'Role')
         expect(await apply(transaction, authorizer, owner, name, role), messageOf(name, role))
       },
     )

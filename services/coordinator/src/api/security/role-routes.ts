@@ -1,8 +1,8 @@
-import { parsePermissions, permissionsSchema } from '@svc/domain/access'
+import { type AuthorizerRoles, parsePermissions, permissionsSchema } from '@svc/domain/access'
 import { described } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { addRole, removeRole, replacePermissions } from '@svc/shared/postgres'
-import { type AuthorizerDirectory, countNamePatternSteps } from '@svc/shared/security'
+import { countNamePatternSteps } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
 import { type Authorizers, authorizerPath, entryOf } from './authorizers.ts'
 import { expect, nameParameter } from './change-security.ts'
@@ -66,9 +66,9 @@ function roleReadRoutes(authorizers: Authorizers): Route[] {
 }
 
 /** Returns a role in the format of Druid 37, which depends on the query parameters. */
-function showRole(directory: AuthorizerDirectory, name: string, view: View) {
-  const { users: usersWithRoles, groupMappings } = directory
-  const permissions = showPermissions(entryOf(directory.roles, name, 'Role'), view)
+function showRole(stored: AuthorizerRoles, name: string, view: View) {
+  const { users: usersWithRoles, groupMappings } = stored
+  const permissions = showPermissions(entryOf(stored.roles, name, 'Role'), view)
   const users = Object.keys(usersWithRoles).filter((user) => usersWithRoles[user]?.includes(name))
   if (view.simplifyPermissions) return { name, users: view.full ? users : null, permissions }
   if (!view.full) return { name, permissions }

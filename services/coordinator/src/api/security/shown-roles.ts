@@ -1,7 +1,11 @@
-import { type Permission, permissionSchema, shownPermissionSchema } from '@svc/domain/access'
+import {
+  type AuthorizerRoles,
+  type Permission,
+  permissionSchema,
+  shownPermissionSchema,
+} from '@svc/domain/access'
 import type { ValuesOf } from '@svc/domain/validation'
 import { shapeOf } from '@svc/shared/http'
-import type { AuthorizerDirectory } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -39,7 +43,7 @@ export function showPermissions(
 }
 
 /** Returns a role of a user or group mapping with its permissions. */
-export function fullRole(directory: AuthorizerDirectory, name: string, view: View) {
-  const permissions = showPermissions(directory.roles[name] ?? [], view)
+export function fullRole(stored: AuthorizerRoles, name: string, view: View) {
+  const permissions = showPermissions(stored.roles[name] ?? [], view)
   return view.simplifyPermissions ? { name, users: null, permissions } : { name, permissions }
 }

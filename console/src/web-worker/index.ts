@@ -1,0 +1,3 @@
+/** The web worker of the page: keeps the inventory of a cluster or snapshot, and computes previews. */
+export type * from './messages.ts'
+export { callWorker, listenToCluster, startWorker } from './worker-client.ts'

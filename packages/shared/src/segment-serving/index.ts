@@ -1,0 +1,31 @@
+/** Data servers (historicals, and brokers with a segment cache): load, serve, and drop segments on request, and report them. */
+export { createDataServer, type DataServer } from './data-server.ts'
+export { KnownLeader, type RequestStamp } from './known-leader.ts'
+export {
+  type AwaitedServer,
+  type Report,
+  type ReportAnswer,
+  type RequestFailure,
+  readReport,
+  reportLimitBytes,
+  reportPath,
+  type ServerReport,
+  type StandbyReportAnswer,
+  standbyReportPath,
+} from './report.ts'
+export { ReportLog } from './report-log.ts'
+export {
+  type FileTaker,
+  segmentFilesPath,
+  segmentFilesRoute,
+  takeFiles,
+} from './segment-files-route.ts'
+export { type SegmentHolders, segmentHoldersPath } from './segment-holders-path.ts'
+export { sendReport } from './send-report.ts'
+export { ServedSegments } from './served-segments.ts'
+export {
+  type ServedSegmentsAnswer,
+  servedSegmentsPath,
+  servedSegmentsRoute,
+} from './served-segments-route.ts'
+export { StandbyLog, type StandbyReports, standbyKeptMs, startStandbyReports } from './standby-reports.ts'
