@@ -189,10 +189,11 @@ const readPlanFields = readFields<Plan>({
 
 /** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
 export function parsePlan(json: unknown, source: string): Plan {
-  const { version, id, clusterId, unusedSegments, ...others } = readPlanFields(json, '')
+  const { version, id, cluster, clusterId, unusedSegments, ...others } = readPlanFields(json, '')
   const contents = {
-    ...others,
+    cluster,
     ...(clusterId === undefined ? {} : { clusterId }),
+    ...others,
     ...(unusedSegments === undefined ? {} : { unusedSegments }),
   }
   if (digest(contents) !== id)

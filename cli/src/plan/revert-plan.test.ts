@@ -263,7 +263,7 @@ describe('the record of applied plans', () => {
       ],
       [
         text.replace('"kind": "rules"', '"kind": "magic"'),
-        /^8:12: Invalid value \[magic\] for \[changes\[0\]\.kind\]/,
+        /^9:12: Invalid value \[magic\] for \[changes\[0\]\.kind\]/,
       ],
       [text.replace('{', '{"force": true,'), /^1:11: Unknown field \[force\]/],
       [

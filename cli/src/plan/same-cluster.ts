@@ -23,7 +23,7 @@ export async function assertSameCluster(
     )
 }
 
-/** Returns the ID of a cluster; undefined if it has none, or if the user may not read it. */
+/** Returns the ID of a cluster; undefined if it has none, as in Druid and in earlier versions. */
 export async function clusterIdOf(
   client: Pick<ClusterClient, 'interfaceName' | 'send'>,
 ): Promise<string | undefined> {
@@ -32,9 +32,7 @@ export async function clusterIdOf(
     const { id } = (await client.send('GET', '/svc/coordinator/v1/clusterId')) as { readonly id: string }
     return id
   } catch (error) {
-    // Earlier versions have no IDs.
-    if (error instanceof Failure && (error.code === 'forbidden' || error.code === 'notFound'))
-      return undefined
+    if (error instanceof Failure && error.code === 'notFound') return undefined
     throw error
   }
 }

@@ -38,7 +38,7 @@ export const losesSegments = ({ unqueryable, unused }: Loss): boolean => unquery
 export interface PlanContents<Kind extends string = string> {
   /** The URL of its router. */
   readonly cluster: string
-  /** The ID of the cluster; undefined if it has none, as in Druid, or if the user may not read it. */
+  /** The ID of the cluster; undefined if it has none, as in Druid and in earlier versions. */
   readonly clusterId?: string | undefined
   /** ISO 8601. */
   readonly createdAt: string

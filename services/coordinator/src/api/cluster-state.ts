@@ -1,4 +1,4 @@
-import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { authenticated, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadClusterId } from '@svc/shared/postgres'
 import { z } from 'zod'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
@@ -50,7 +50,7 @@ export const clusterIdRoute = ({ context: { database } }: Pick<ClusterView, 'con
   route({
     method: 'GET',
     path: '/svc/coordinator/v1/clusterId',
-    access: state('READ'),
+    access: authenticated,
     summary: 'Get the ID of the cluster, which is created with the metadata store and never changes',
     answers: [jsonAnswer(z.object({ id: z.string() }))],
     handle: async () => ({ id: await loadClusterId(database) }),
