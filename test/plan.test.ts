@@ -684,14 +684,14 @@ describe('the GitHub Action', () => {
     assert.equal(forbidden.status, 4)
     assert.match(
       comments[100]!.body,
-      /### The policy forbids this plan\n\n```\n[\s\S]*Datasource \[flights\] is protected/,
+      /### The check failed\n\n```\n[\s\S]*Datasource \[flights\] is protected/,
     )
     assert.doesNotMatch(forbidden.outputs, /plan=/)
     const failed = await runAction({ ...inputs(), 'fail-on': 'doesNotFit,unused' }, pull)
     assert.equal(failed.status, 4)
     assert.match(
       comments[100]!.body,
-      /### The plan has effects that `fail-on` lists\n\n```\n[\s\S]*Failed because of --fail-on: \[unused\] \(59 segments\)/,
+      /### The check failed\n\n```\n[\s\S]*Failed because of --fail-on: \[unused\] \(59 segments\)/,
     )
   })
 

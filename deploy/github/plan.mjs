@@ -42,12 +42,8 @@ function commentOf({ status, stdout, stderr }) {
   const isPlanned = stdout !== ''
   const notes = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Saved plan'))
   const quoted = [fence(notes), ...notes, fence(notes)].join('\n')
-  const isForbidden = notes.some((line) => line.startsWith('svc: Policy: '))
-  const refusal = isForbidden
-    ? '### The policy forbids this plan'
-    : '### The plan has effects that `fail-on` lists'
   const parts = isPlanned
-    ? [...(status === exitStatus.refused ? [refusal, quoted] : []), stdout]
+    ? [...(status === exitStatus.refused ? ['### The check failed', quoted] : []), stdout]
     : ['## The plan failed', quoted]
   const text = [marker(), ...parts].join('\n\n')
   if (text.length <= maxCommentLength) return text
