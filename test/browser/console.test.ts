@@ -477,7 +477,7 @@ describe('the console', { skip }, () => {
     await page.getByText('Allowed.', { exact: true }).waitFor()
     await page.getByText(/READ on DATASOURCE koalas from read koalas: grants it/).waitFor()
     assert.deepEqual(await dark.findings(), [])
-    await page.getByRole('heading', { name: 'Access' }).scrollIntoViewIfNeeded()
+    await page.getByRole('heading', { name: 'Access', exact: true }).scrollIntoViewIfNeeded()
     await draw(page, 'access')
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()

@@ -24,7 +24,7 @@ export interface FirefoxPage {
 }
 
 // As text, because tests have no types of browsers. Firefox does not log these itself.
-const reportPolicyViolations = `() => addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+const reportPolicyViolations = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   console.error('Content security policy: ' + violatedDirective + ' blocked ' + blockedURI))`
 const timeoutMs = 30_000
 const pauseMs = 50
@@ -69,6 +69,8 @@ export async function openFirefox(): Promise<FirefoxPage> {
     problems: session.problems,
     open: async (url) => {
       await session.send('browsingContext.navigate', { context, url, wait: 'complete' })
+      // Not as a preload script, because Firefox ESR then sometimes logs an error of its own ("Permission denied").
+      await evaluate(reportPolicyViolations)
     },
     click,
     fill: async (field, text) => {
@@ -158,7 +160,6 @@ class BidiSession {
     // The authority of a test cluster is not known to this browser.
     await session.send('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } })
     await session.send('session.subscribe', { events: ['log.entryAdded'] })
-    await session.send('script.addPreloadScript', { functionDeclaration: reportPolicyViolations })
     return session
   }
 
