@@ -220,7 +220,10 @@ describe('the console, when something unusual happens', { skip }, () => {
   })
 
   test('shows the compaction of all datasources on one axis, and only of one if there are too many intervals', async () => {
-    await cluster.router.post(`${compactionPath}/koalas`, { dataSource: 'koalas', skipOffsetFromLatest: 'P0D' })
+    await cluster.router.post(`${compactionPath}/koalas`, {
+      dataSource: 'koalas',
+      skipOffsetFromLatest: 'P0D',
+    })
     await open('compaction')
     const map = page.getByRole('group', { name: /^Compaction of all datasources/ })
     await map.focus()
