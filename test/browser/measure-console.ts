@@ -151,7 +151,7 @@ async function measureTiers(page: Page): Promise<TiersFigures> {
 
   const scrolling = await nowIn(page)
   const list = page.locator('.servers')
-  const servers = Number.parseInt((await list.getAttribute('aria-label'))!, 10)
+  const servers = Number.parseInt((await list.getAttribute('aria-label'))!.replaceAll(',', ''), 10)
   await list.hover()
   for (let step = 0; step < 60; step += 1) {
     await page.mouse.wheel(0, 700)
