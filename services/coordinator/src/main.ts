@@ -91,7 +91,6 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     ),
     start: async () => {
       await rules.start()
-      standbys = followAll(context, { segments, servers, planner }, () => leadership.term() !== undefined)
       election = standForElection(context, {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
@@ -106,6 +105,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       })
       leadership.follow(election)
       await election.settled
+      // Not earlier, because the duties of the leader do the same.
+      if (!context.stopping.aborted) standbys = followAll(view, planner)
     },
     stop: async () => {
       // A read may take long, and this server must leave the election before.
@@ -122,10 +123,11 @@ function buildCoordinator(context: ServiceContext): ServicePart {
 
 /** Keeps what a leader needs current while another coordinator is the leader. */
 function followAll(
-  { settings, logger }: Pick<ServiceContext, 'settings' | 'logger'>,
-  { segments, servers, planner }: Pick<ClusterView, 'segments' | 'servers'> & { planner: CompactionPlanner },
-  isLeader: () => boolean,
+  { context, leadership, segments, servers }: ClusterView,
+  planner: CompactionPlanner,
 ): Loop[] {
+  const { settings, logger } = context
+  const isLeader = () => leadership.term() !== undefined
   const periodMs = settings.get('svc.compaction.period')
   return [
     followAsStandby(segments, servers, isLeader, logger),

@@ -52,10 +52,6 @@ function buildOverlord(context: ServiceContext): ServicePart {
     start: async () => {
       if (settings.get('svc.testing.enabled')) await createResetTable(context.database)
       await runner.start()
-      standby = followCompaction(planner, 'supervisors', () => term() !== undefined, {
-        periodMs: settings.get('svc.compaction.period'),
-        logger: context.logger,
-      })
       const change = {
         onGain: (gained: number) => {
           for (const group of dutyGroups.all) group.start(gained)
@@ -66,6 +62,12 @@ function buildOverlord(context: ServiceContext): ServicePart {
       }
       election = standForElection(context, change)
       await election.settled
+      // Not earlier, because the duties of the leader do the same.
+      if (context.stopping.aborted) return
+      standby = followCompaction(planner, 'supervisors', () => term() !== undefined, {
+        periodMs: settings.get('svc.compaction.period'),
+        logger: context.logger,
+      })
     },
     stop: async () => {
       // A plan may take long, and this server must leave the election before.
