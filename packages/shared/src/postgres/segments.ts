@@ -5,7 +5,7 @@ import type { PartitionFloor } from '@svc/domain/publishing'
 import type { Segment, SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import { from as copyFrom } from 'pg-copy-streams'
-import { join } from 'sql-template-tag'
+import { join, type Sql } from 'sql-template-tag'
 import { withExactLimits } from '../wire/index.ts'
 import { copyOut } from './copy-out.ts'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
@@ -49,6 +49,8 @@ export async function loadSegmentChanges(
   cursor?: SegmentCursor,
   dataSources?: readonly string[],
 ): Promise<SegmentChanges> {
+  const unchanged = await cursorIfUnchanged(database, cursor)
+  if (unchanged !== undefined) return { isAll: false, changed: [], removed: [], next: unchanged }
   return await database.transaction(async (transaction) => {
     const { since, next } = await beginReading(transaction, cursor)
     const where = since === undefined ? sql`used` : sql`changed_in >= ${since}::xid8`
@@ -69,6 +71,39 @@ export async function loadSegmentChanges(
 }
 
 /**
+ * Returns the next cursor if no segment changed since `cursor`; otherwise undefined. Usually nothing has changed, and this takes one
+ * request instead of six.
+ */
+async function cursorIfUnchanged(
+  database: Database,
+  cursor: SegmentCursor | undefined,
+): Promise<SegmentCursor | undefined> {
+  if (cursor === undefined) return undefined
+  // Not EXISTS, for which Postgres would read the entire table: it expects to find a row soon.
+  const newest = (table: Sql) =>
+    sql`coalesce((SELECT changed_in FROM ${table} ORDER BY changed_in DESC LIMIT 1), '0'::xid8)`
+  const [row] = await database.query<ReadingState & { newest: string }>(sql`
+    SELECT ${readingState}, greatest(${newest(sql`segments`)}, ${newest(sql`segment_removals`)})::text AS newest`)
+  const { since, next } = cursorsOf(row!, cursor)
+  return since !== undefined && BigInt(row!.newest) < BigInt(since) ? next : undefined
+}
+
+/** What cursors consist of. */
+interface ReadingState {
+  readonly current: string
+  readonly oldest: string
+}
+
+const readingState = sql`${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`
+
+/** Returns the transaction from which on changes must be read; none if everything must be read. And the next cursor. */
+function cursorsOf({ current, oldest }: ReadingState, cursor: SegmentCursor | undefined) {
+  const [known, since] = cursor?.split('/') ?? []
+  const isKnown = since !== undefined && known === current && BigInt(since) <= BigInt(oldest)
+  return { since: isKnown ? since : undefined, next: `${current}/${oldest}` }
+}
+
+/**
  * Makes a transaction see one state. Returns the transaction from which on changes must be read after a cursor, and the next
  * cursor. It returns no transaction if everything must be read: without a cursor, and after another Postgres has taken over.
  */
@@ -79,13 +114,9 @@ async function beginReading(
   await transaction.query(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`)
   // The setting is for this transaction: Postgres has sent everything before the last rows are read here, which takes long on a
   // busy machine.
-  const [row] = await transaction.query<{ current: string; oldest: string }>(sql`
-    SELECT ${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest,
-      set_config('idle_in_transaction_session_timeout', '1min', true)`)
-  const { current, oldest } = row!
-  const [known, since] = cursor?.split('/') ?? []
-  const isKnown = since !== undefined && known === current && BigInt(since) <= BigInt(oldest)
-  return { since: isKnown ? since : undefined, next: `${current}/${oldest}` }
+  const [row] = await transaction.query<ReadingState>(sql`
+    SELECT ${readingState}, set_config('idle_in_transaction_session_timeout', '1min', true)`)
+  return cursorsOf(row!, cursor)
 }
 
 async function removedSince(transaction: Transaction, since: string | undefined): Promise<string[]> {
@@ -109,6 +140,8 @@ export async function followSegmentChanges(
   cursor: SegmentCursor | undefined,
   follower: SegmentFollower,
 ): Promise<SegmentCursor> {
+  const unchanged = await cursorIfUnchanged(database, cursor)
+  if (unchanged !== undefined) return unchanged
   return await database.transaction(async (transaction) => {
     const { since, next } = await beginReading(transaction, cursor)
     if (since === undefined) follower.all?.()

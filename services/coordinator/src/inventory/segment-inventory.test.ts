@@ -160,6 +160,7 @@ describe('the segment inventory', () => {
     let current = database
     const inventory = createSegmentInventory({
       ...database,
+      query: (statement) => current.query(statement),
       transaction: (work) => current.transaction(work),
     })
     await copy(one, two)
