@@ -11,7 +11,7 @@ export function Certificates() {
   return (
     <section aria-labelledby="certificates-title">
       <h2 id="certificates-title">Certificates</h2>
-      <p className="hint">As the servers present them to each other, checked by the coordinator.</p>
+      <p className="hint">The certificates that servers present to each other, as the coordinator sees them.</p>
       <table>
         <thead>
           <tr>

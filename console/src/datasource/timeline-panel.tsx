@@ -253,7 +253,7 @@ function CursorDetails({
 }) {
   const { buckets } = view
   if (cursor === undefined || !buckets || cursor >= buckets.count)
-    return <p className="details hint">Point at the timeline, or press ← and →, to see the numbers.</p>
+    return <p className="details hint">Hover over the timeline, or press ← and →, to see the numbers.</p>
   const { start, end } = rangeAt(cursor)
   const band = bands.find((one) => (start + end) / 2 >= one.start && (start + end) / 2 < one.end)
   const lost = buckets.unqueryable[cursor]!

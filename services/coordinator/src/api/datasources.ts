@@ -61,7 +61,7 @@ function overviewRoutes(reader: ServedReader, segments: SegmentInventory): Route
       method: 'GET',
       path: `${base}/datasources`,
       access: authenticated,
-      summary: 'List the served datasources; `simple` adds their sizes, `full` adds their segments',
+      summary: 'List the served datasources; `simple` adds their sizes, and `full` adds their segments',
       query: detail,
       answers: [
         jsonAnswer(z.union([namesShape, z.array(z.union([datasourceSummaryShape, datasourceShape]))])),
@@ -130,7 +130,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       path: `${base}/datasources/:dataSource/intervals`,
       access: datasource('READ'),
       summary:
-        'List the served intervals of a datasource, newest first; `simple` adds their sizes, `full` adds their segments',
+        'List the served intervals of a datasource, newest first; `simple` adds their sizes, and `full` adds their segments',
       query: detail,
       answers: [jsonAnswer(intervalsShape), noContent('No segments of the datasource are served')],
       handle: async ({ params, query }) => {

@@ -120,7 +120,7 @@ function serverListRoutes(database: Database, servers: ServerInventory, isShown:
       method: 'GET',
       path: `${base}/servers`,
       access: state('READ'),
-      summary: 'List the data servers; `simple` adds their sizes, `full` adds their segments',
+      summary: 'List the data servers; `simple` adds their sizes, and `full` adds their segments',
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(serverShape)]))],
       handle: async ({ query, caller }) => {
