@@ -60,13 +60,14 @@ export async function attack(
     for (const [index, cases] of shuffled(groups, random).entries()) {
       if (index < skippedEndpoints) continue
       const seen = findings.measured.length
+      const groupAt = performance.now()
       await world.restoreData(cases[0]?.stored)
       await runCases(world, cases, baseline, findings, ({ about, excessMs }) =>
         onProgress(`  ${Math.round(excessMs)} ms above the baseline: ${about}\n`),
       )
       const longest = Math.max(0, ...findings.measured.slice(seen).map(({ excessMs }) => excessMs))
       onProgress(
-        `${index + 1} of ${groups.length}: ${nameOf(cases)}, ${cases.length} requests, longest delay ${Math.round(longest)} ms above the baseline\n`,
+        `${index + 1} of ${groups.length}: ${nameOf(cases)}, ${cases.length} requests in ${Math.round((performance.now() - groupAt) / 1000)} s, longest delay ${Math.round(longest)} ms above the baseline\n`,
       )
     }
     const grown = await settle(world, baseline, maxSettleMs)

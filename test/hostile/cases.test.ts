@@ -5,6 +5,7 @@ import { seededRandom } from '../support/random.ts'
 import { type Endpoint, loadRouteTables } from '../support/route-tables.ts'
 import {
   callers,
+  callersOf,
   describeCase,
   type HostileCase,
   largeCases,
@@ -53,12 +54,20 @@ describe('hostile cases', () => {
         .map((one) => `${endpointOf(one)} ${one.inputClass.name} ${one.caller}`),
     )
     for (const endpoint of endpoints)
-      for (const { name } of classesOf(endpoint))
-        for (const caller of callers)
+      for (const inputClass of classesOf(endpoint))
+        for (const caller of callersOf(inputClass))
           assert.ok(
-            seen.has(`${endpointOf({ endpoint })} ${name} ${caller}`),
-            `${endpointOf({ endpoint })} ${name}`,
+            seen.has(`${endpointOf({ endpoint })} ${inputClass.name} ${caller}`),
+            `${endpointOf({ endpoint })} ${inputClass.name}`,
           )
+  })
+
+  it('have one caller exactly if they have a login of their own', () => {
+    for (const endpoint of endpoints)
+      for (const inputClass of classesOf(endpoint)) {
+        const hasOwnLogin = inputClass.build(1024).headers?.authorization !== undefined
+        assert.equal(callersOf(inputClass).length, hasOwnLogin ? 1 : callers.length, inputClass.name)
+      }
   })
 
   it('cover every pair of class, caller, and way of each body, and every class at the limit', () => {

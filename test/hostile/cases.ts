@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../support/random.ts'
 import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
 import { fittingSize } from './fit-limits.ts'
-import { classesOf, type InputClass } from './input-classes.ts'
+import { classesOf, type HostileInput, type InputClass } from './input-classes.ts'
 import { pairwise } from './pairwise.ts'
 import { type StoredState, storedStates } from './stored-states.ts'
 
@@ -59,6 +59,10 @@ function smallSizesOf({ part, name }: InputClass): readonly number[] {
   return hasOneSize ? [KiB] : headSizes
 }
 
+/** The callers whose requests of a class differ. */
+export const callersOf = ({ hasOwnLogin = false }: InputClass): readonly Caller[] =>
+  hasOwnLogin ? ['anonymous'] : callers
+
 /**
  * All combinations of up to 64 KiB: every class, size, and caller at the server's own port, and each class
  * and size through the router as one of the callers.
@@ -68,7 +72,8 @@ export function smallCases(endpoints: readonly Endpoint[]): HostileCase[] {
   return endpoints.flatMap((endpoint) =>
     classesOf(endpoint).flatMap((inputClass) =>
       smallSizesOf(inputClass).flatMap((sizeBytes) => {
-        const direct = callers.map((caller) => ({
+        const different = callersOf(inputClass)
+        const direct = different.map((caller) => ({
           endpoint,
           inputClass,
           sizeBytes,
@@ -76,7 +81,7 @@ export function smallCases(endpoints: readonly Endpoint[]): HostileCase[] {
           way: 'direct' as const,
         }))
         if (routesTo(endpoint).length === 1) return direct
-        const caller = callers[turn++ % callers.length]!
+        const caller = different[turn++ % different.length]!
         return [...direct, { endpoint, inputClass, sizeBytes, caller, way: 'router' as const }]
       }),
     ),
@@ -95,7 +100,9 @@ export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
     const classes = classesOf(endpoint).filter(({ part }) => part === 'body')
     const ways = routesTo(endpoint)
     const middleBytes = Math.min(MiB, body.limitBytes)
-    const pairs = pairwise([classes, callers, ways]).map(([inputClass, caller, way]) => ({
+    // By class, because the body is the same for each caller.
+    const rows = pairwise([classes, callers, ways]).sort(([left], [right]) => left! - right!)
+    const pairs = rows.map(([inputClass, caller, way]) => ({
       endpoint,
       inputClass: classes[inputClass!]!,
       sizeBytes: middleBytes,
@@ -143,9 +150,20 @@ export function fittingCases(endpoints: readonly Endpoint[]): HostileCase[] {
 // Not the endpoints that every server has.
 const ownPath = /^\/svc\/(coordinator|indexer)\//
 
+// Enough to take several times as long as one, and few enough for some seconds.
+const pipelinedHistories = 20
+
+const storedClass = (name: string, input: HostileInput): InputClass => ({
+  part: 'stored',
+  name,
+  isShaped: false,
+  build: () => input,
+})
+
 /**
  * Ordinary GET requests to the coordinator and the overlord while the servers have stored something large, one group for each
- * kind: requests without parameters, and with each of their query parameters.
+ * kind: requests without parameters, and with each of their query parameters. Long histories are also requested several times at
+ * once.
  */
 export function storedCases(endpoints: readonly Endpoint[]): HostileCase[][] {
   const read = endpoints.filter(
@@ -155,26 +173,27 @@ export function storedCases(endpoints: readonly Endpoint[]): HostileCase[][] {
   return storedStates.map((stored) =>
     read.flatMap((endpoint) => {
       const parameters = Object.keys((endpoint.query?.properties ?? {}) as object)
-      return [undefined, ...parameters].map((name): HostileCase => {
-        const query = name === undefined ? {} : { query: `${name}=1` }
-        const about = name === undefined ? '' : ` and parameter ${name}`
-        return {
-          endpoint,
-          inputClass: {
-            part: 'stored',
-            name: `${stored} stored${about}`,
-            isShaped: false,
-            build: () => query,
-          },
-          sizeBytes: 0,
-          caller: endpoint.path.includes(':dataSource') ? 'one datasource' : 'admin',
-          way: 'direct',
-          stored,
-        }
+      const isHistory = stored === 'long histories' && endpoint.path.endsWith('/history')
+      const classes = [
+        storedClass(`${stored} stored`, {}),
+        ...parameters.map((name) =>
+          storedClass(`${stored} stored and parameter ${name}`, { query: `${name}=1` }),
+        ),
+        ...(isHistory
+          ? [storedClass(`${stored} stored, pipelined`, { manner: 'pipelined', count: pipelinedHistories })]
+          : []),
+      ]
+      return classes.map((inputClass): HostileCase => {
+        const caller = isOfOneDatasource(endpoint) ? 'one datasource' : 'admin'
+        return { endpoint, inputClass, sizeBytes: 0, caller, way: 'direct', stored }
       })
     }),
   )
 }
+
+/** Whether a user with one datasource may use the endpoint. */
+const isOfOneDatasource = ({ path }: Endpoint): boolean =>
+  path.includes(':dataSource') && !path.startsWith('/svc/coordinator/v1/config/')
 
 /** Shuffles the elements with the seed. */
 export function shuffled<Element>(elements: readonly Element[], random: SeededRandom): Element[] {

@@ -33,6 +33,8 @@ export interface InputClass {
   readonly name: string
   /** Whether it is derived from the schema of the endpoint. */
   readonly isShaped: boolean
+  /** Whether it has a login, so that the request is the same for each caller. */
+  readonly hasOwnLogin?: boolean
   build(sizeBytes: number): HostileInput
 }
 
@@ -81,6 +83,8 @@ function headersClass(name: string, headers: (sizeBytes: number) => Record<strin
   return { part: 'headers', name, isShaped: false, build: (sizeBytes) => ({ headers: headers(sizeBytes) }) }
 }
 
+const withOwnLogin = (inputClass: InputClass): InputClass => ({ ...inputClass, hasOwnLogin: true })
+
 const genericHeaders: readonly InputClass[] = [
   headersClass('long header', (sizeBytes) => ({ 'x-svc-comment': 'a'.repeat(sizeBytes) })),
   headersClass('blank header', (sizeBytes) => ({ 'x-svc-author': `a${' \t'.repeat(sizeBytes / 2)}a` })),
@@ -95,14 +99,16 @@ const genericHeaders: readonly InputClass[] = [
   headersClass('long content type', (sizeBytes) => ({
     'content-type': `application/${'a.'.repeat(sizeBytes / 2)}json`,
   })),
-  headersClass('long login', (sizeBytes) => ({
-    authorization: basicAuthorization(
-      `${'a'.repeat(Math.floor(sizeBytes / 2))}:${'b'.repeat(sizeBytes / 8)}`,
+  ...[
+    headersClass('long login', (sizeBytes) => ({
+      authorization: basicAuthorization(
+        `${'a'.repeat(Math.floor(sizeBytes / 2))}:${'b'.repeat(sizeBytes / 8)}`,
+      ),
+    })),
+    ...hostileNames.map(({ kind, text }) =>
+      headersClass(`login with ${kind}`, () => ({ authorization: basicAuthorization(`${text}:password`) })),
     ),
-  })),
-  ...hostileNames.map(({ kind, text }) =>
-    headersClass(`login with ${kind}`, () => ({ authorization: basicAuthorization(`${text}:password`) })),
-  ),
+  ].map(withOwnLogin),
 ]
 
 function connectionClass(name: string, input: (sizeBytes: number) => HostileInput): InputClass {
@@ -116,11 +122,13 @@ const connectionClasses: readonly InputClass[] = [
   connectionClass('chunks of one byte', (sizeBytes) => ({ ...blanks(sizeBytes), manner: 'tiny chunks' })),
   connectionClass('records of one byte', (sizeBytes) => ({ ...blanks(sizeBytes), manner: 'tiny records' })),
   connectionClass('pipelined', () => ({ manner: 'pipelined', count: maxPipelined })),
-  connectionClass('pipelined wrong logins', () => ({
-    headers: { authorization: basicAuthorization('nosuchuser:wrong-password') },
-    manner: 'pipelined',
-    count: maxPipelined,
-  })),
+  withOwnLogin(
+    connectionClass('pipelined wrong logins', () => ({
+      headers: { authorization: basicAuthorization('nosuchuser:wrong-password') },
+      manner: 'pipelined',
+      count: maxPipelined,
+    })),
+  ),
 ]
 
 // Paths of objects that exist, so that requests are not answered with "not found".
@@ -130,6 +138,7 @@ const parameters: Readonly<Record<string, string>> = {
   authorizer: 'MyBasicMetadataAuthorizer',
   tier: '_default_tier',
   interval: '2026-01-01_2026-01-02',
+  supervisor: `autocompact__${attackedDataSource}`,
 }
 
 /**

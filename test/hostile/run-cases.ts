@@ -5,7 +5,7 @@ import type { HostileWorld, ServerReading } from './world.ts'
 /** Max event-loop delay above the baseline, in milliseconds. */
 export const maxDelayMs = 200
 /** From this delay on, the requests of a window are measured in smaller windows. */
-const noticedDelayMs = 50
+const noticedDelayMs = 100
 const maxAttempts = 3
 /**
  * Delays of this length are not measured a third time, or not even again, because other programs do not cause

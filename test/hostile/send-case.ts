@@ -2,7 +2,7 @@ import { statusOf } from '@svc/shared/http'
 import type { Dispatcher } from 'undici'
 import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
 import type { HostileCase } from './cases.ts'
-import { pathOf } from './input-classes.ts'
+import { type HostileInput, type InputClass, pathOf } from './input-classes.ts'
 import { type RawRequest, sendRaw } from './raw-connection.ts'
 import type { HostileWorld } from './world.ts'
 
@@ -34,9 +34,21 @@ function isAllowed({ answers, failures }: Endpoint, status: number): boolean {
 /** Stack traces and source paths must only be in the log, and no server returns HTML pages. */
 const leaked = /\bat .+:\d+:\d+|\/src\/|node_modules|<html|<pre>/i
 
+let lastBuilt:
+  | { readonly by: InputClass; readonly sizeBytes: number; readonly input: HostileInput }
+  | undefined
+
+/** Builds the input of a case, or reuses that of the case before it, which often differs only in its caller. */
+function inputOf({ inputClass: by, sizeBytes }: HostileCase): HostileInput {
+  if (lastBuilt?.by !== by || lastBuilt.sizeBytes !== sizeBytes)
+    lastBuilt = { by, sizeBytes, input: by.build(sizeBytes) }
+  return lastBuilt.input
+}
+
 /** The request of a case: its target and content. */
-export function requestOf({ endpoint, inputClass, sizeBytes, way }: HostileCase) {
-  const { path, query, headers = {}, body, manner, count = 1 } = inputClass.build(sizeBytes)
+export function requestOf(hostile: HostileCase) {
+  const { endpoint, way } = hostile
+  const { path, query, headers = {}, body, manner, count = 1 } = inputOf(hostile)
   const own = path ?? pathOf(endpoint)
   const routed = way === 'router' ? pathThroughRouter({ ...endpoint, path: own }) : own
   return {

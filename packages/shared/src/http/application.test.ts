@@ -301,6 +301,14 @@ const routes: readonly Route[] = [
   route({
     answers: [],
     method: 'GET',
+    path: '/kept-pieces',
+    access: state('READ'),
+    summary: '',
+    handle: () => new JsonPieces(jsonList([['1']])),
+  }),
+  route({
+    answers: [],
+    method: 'GET',
     path: '/held',
     access: open,
     summary: '',
@@ -923,6 +931,25 @@ describe('a response', () => {
     assert.ok(produced.pieces < 1000, `${produced.pieces} pieces were generated`)
     socket.destroy()
     await waitUntil('the generator ends', () => produced.isOver)
+  })
+
+  it('waits while the caller has not received 16 others, and does not delay other callers', async () => {
+    const sockets = Array.from({ length: 17 }, () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write('GET /pieces/endless HTTP/1.1\r\nHost: x\r\n\r\n')
+      return socket
+    })
+    const begun = () => sockets.filter(({ destroyed, readableLength }) => !destroyed && readableLength > 0)
+    try {
+      for (const socket of sockets) socket.once('readable', () => undefined)
+      await waitUntil('16 responses begin', () => begun().length >= 16)
+      assert.deepEqual((await call('/kept-pieces')).json, [1])
+      assert.equal(begun().length, 16)
+      begun()[0]!.destroy()
+      await waitUntil('the last response begins', () => begun().length >= 16)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+    }
   })
 
   it('that fails is an error before the first piece, and cut off after it', async () => {

@@ -38,7 +38,7 @@ import { checkTexts } from './check-texts.ts'
 import { peerAddress, peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
-import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
+import { type Budgets, budgetsOf, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
 import { hasBody } from './receive-body.ts'
 import type { RefusedRequest } from './refusals.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
@@ -327,8 +327,14 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
         response,
       } as unknown as RouteInput<never, never>),
     )
-    if (answer instanceof JsonPieces) await sendPieces(response, answer, request.method === 'HEAD', leaving())
-    else send(response, answer)
+    if (!(answer instanceof JsonPieces)) return send(response, answer)
+    const { responses, name } = budgetsOf(sender, budgets)
+    const release = await responses.take(name, 1)
+    try {
+      await sendPieces(response, answer, request.method === 'HEAD', leaving())
+    } finally {
+      release()
+    }
   }
 }
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
+import express from 'express'
 import fc from 'fast-check'
-import { jsonList, jsonListOf, jsonObject, jsonObjectOf, jsonOf } from './index.ts'
+import { JsonPieces, jsonList, jsonListOf, jsonObject, jsonObjectOf, jsonOf } from './index.ts'
+import { sendPieces } from './json-pieces.ts'
 
 /** Returns the text of all pieces. */
 async function textOf(pieces: AsyncIterable<string>): Promise<string> {
@@ -51,3 +56,24 @@ test('fails before the first piece if the first page cannot be read', async () =
 /** Returns the object as JSON.parse returns it, also with fields such as `__proto__`. */
 const parsed = (entries: readonly (readonly [string, unknown])[]): unknown =>
   JSON.parse(JSON.stringify(Object.fromEntries(entries)))
+
+test('a caller that receives nothing for too long is disconnected', async (context) => {
+  const endless = (async function* (): AsyncGenerator<string> {
+    for (;;) yield 'x'.repeat(1000)
+  })()
+  const sent = Promise.withResolvers<void>()
+  const leaving = new AbortController()
+  const app = express().get('/', async (_request, response) => {
+    response.once('close', () => leaving.abort())
+    sendPieces(response, new JsonPieces(endless), false, leaving.signal, 20).then(sent.resolve, sent.reject)
+  })
+  const server: Server = app.listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  context.after(() => socket.destroy())
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'readable')
+  await sent.promise
+  assert.deepEqual(await endless.next(), { done: true, value: undefined })
+})

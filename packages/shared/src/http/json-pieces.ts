@@ -6,7 +6,8 @@ import type { Response } from 'express'
 /**
  * A response with status 200 whose JSON is sent in pieces while it is generated, as fast as the caller reads it. A very
  * long list needs little memory this way. A failure before the first piece is returned like any other; a later failure
- * closes the connection. The JSON must not contain names of services, because aliases are not applied to it.
+ * closes the connection. A user gets a limited number of them at a time. The JSON must not contain names of services, because aliases
+ * are not applied to it.
  */
 export class JsonPieces {
   readonly pieces: AsyncGenerator<string>
@@ -67,12 +68,19 @@ export function* jsonOf(value: unknown): Generator<string> {
   yield JSON.stringify(value)
 }
 
-/** Sends the pieces. Resolves when the caller has received everything or has disconnected. */
+// Like Druid's web server: the time without any progress after which a connection is closed.
+const defaultMaxStallMs = 5 * 60_000
+
+/**
+ * Sends the pieces. Resolves when the caller has received everything or has disconnected. A caller that receives nothing for
+ * `maxStallMs` is disconnected.
+ */
 export async function sendPieces(
   response: Response,
   { pieces }: JsonPieces,
   isHead: boolean,
   signal: AbortSignal,
+  maxStallMs = defaultMaxStallMs,
 ): Promise<void> {
   const first = await pieces.next()
   response.status(200).type('json')
@@ -81,12 +89,29 @@ export async function sendPieces(
     response.end()
     return
   }
-  await pipeline(Readable.from(inChunks(first, pieces), { objectMode: false }), response, { signal }).catch(
-    (error: unknown) => {
-      // There is no caller left to report the error to.
-      if (!signal.aborted) throw error
-    },
-  )
+  const source = Readable.from(disconnecting(response, inChunks(first, pieces), maxStallMs), {
+    objectMode: false,
+  })
+  await pipeline(source, response, { signal }).catch((error: unknown) => {
+    // There is no caller left to report the error to.
+    if (!signal.aborted) throw error
+  })
+}
+
+/** Passes chunks on, and closes the connection if one of them is not taken in time. */
+async function* disconnecting(
+  response: Response,
+  chunks: AsyncIterable<Buffer>,
+  maxStallMs: number,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    const timer = setTimeout(() => response.destroy(), maxStallMs)
+    try {
+      yield chunk
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 }
 
 // Minimum number of characters per write.

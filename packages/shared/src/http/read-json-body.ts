@@ -9,18 +9,20 @@ import { type Release, SharedBudget } from './shared-budget.ts'
 
 const mebibyte = 1024 * 1024
 
-/** Shared budgets for reading bodies. */
-export interface BodyBudgets {
+/** Shared budgets for requests and responses that need much memory. */
+export interface RequestBudgets {
   /** Number of bodies that are read at the same time. */
   readonly bodies: SharedBudget
   /** Bytes of bodies longer than `maxUntrustedBodyBytes` that are read or processed at the same time. */
   readonly bytes: SharedBudget
+  /** Number of responses that are sent in pieces at the same time. Until a piece is received, it is in memory. */
+  readonly responses: SharedBudget
 }
 
 /** Separate budgets for users and for the servers of the cluster, so that neither starves the other. */
 export interface Budgets {
-  readonly users: BodyBudgets
-  readonly servers: BodyBudgets
+  readonly users: RequestBudgets
+  readonly servers: RequestBudgets
 }
 
 // A long body of a user counts as at least this many bytes, because even one of 1 MiB may take long to process: so a user
@@ -28,16 +30,21 @@ export interface Budgets {
 const minLongBytes = 8 * mebibyte
 
 const waits = { maxWaitingPerCaller: 64, maxWaiting: 512, maxWaitMs: 20_000 }
+// A response that waits needs little memory. There is no limit for all callers together, because callers that receive slowly would
+// use it up.
+const responseWaits = { ...waits, maxWaitingPerCaller: 500, maxWaiting: 2000, max: Number.POSITIVE_INFINITY }
 
 /** Creates the budgets of one server. */
 export const createBudgets = (): Budgets => ({
   users: {
     bodies: new SharedBudget({ max: 2000, maxPerCaller: 500, ...waits }),
     bytes: new SharedBudget({ max: 128 * mebibyte, maxPerCaller: 64 * mebibyte, ...waits }),
+    responses: new SharedBudget({ maxPerCaller: 16, ...responseWaits }),
   },
   servers: {
     bodies: new SharedBudget({ max: 10_000, maxPerCaller: 10_000, ...waits }),
     bytes: new SharedBudget({ max: 512 * mebibyte, maxPerCaller: 512 * mebibyte, ...waits }),
+    responses: new SharedBudget({ maxPerCaller: Number.POSITIVE_INFINITY, ...responseWaits }),
   },
 })
 
@@ -46,6 +53,11 @@ export interface Sender {
   readonly caller: Caller
   /** Whether the sender is a server of the cluster. Its bodies are only limited in bytes and depth. */
   readonly isServer: boolean
+}
+
+/** Returns the budgets of a sender, and the name under which it uses them. */
+export function budgetsOf({ caller, isServer }: Sender, { users, servers }: Budgets) {
+  return { ...(isServer ? servers : users), name: `${caller.authenticator} ${caller.identity}` }
 }
 
 /** A body as JSON. Call `release` when it is no longer needed, to return its share of the budgets. */
@@ -69,12 +81,13 @@ function mayUse({ access }: Route, caller: Caller): boolean {
 export async function readJsonBody(
   request: IncomingMessage,
   route: Route & { readonly body: BodyDefinition },
-  { caller, isServer }: Sender,
+  sender: Sender,
   budgets: Budgets,
 ): Promise<ReadBody> {
   if (!hasBody(request)) return { json: undefined, release: () => undefined }
   assertUtf8(request.headers['content-type'])
   const { body } = route
+  const { caller, isServer } = sender
   const isTrusted = isServer || mayUse(route, caller)
   const length = knownLength(request)
   const assertLength = (bytes: number): void => {
@@ -84,8 +97,7 @@ export async function readJsonBody(
     if (!isTrusted && bytes > maxUntrustedBodyBytes) throw untrusted(route)
   }
   assertLength(length ?? 0)
-  const { bodies, bytes } = isServer ? budgets.servers : budgets.users
-  const name = `${caller.authenticator} ${caller.identity}`
+  const { bodies, bytes, name } = budgetsOf(sender, budgets)
   const releases = [await bodies.take(name, 1)]
   const release = () => {
     for (const one of releases) one()
