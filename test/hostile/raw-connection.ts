@@ -54,10 +54,11 @@ export async function sendRaw(request: RawRequest, signal: AbortSignal): Promise
 
 async function exchange(socket: TLSSocket, request: RawRequest, signal: AbortSignal): Promise<RawResponse[]> {
   const responses: RawResponse[] = []
-  let incomplete = ''
+  const reader = readResponses(responses)
+  reader.next()
   let receivedAtMs = Infinity
   socket.on('data', (bytes) => {
-    incomplete = takeResponses(incomplete + bytes.toString('latin1'), responses)
+    reader.next(bytes.toString('latin1'))
     receivedAtMs = performance.now()
   })
   const wanted = request.manner === 'pipelined' ? request.count : 1
@@ -103,32 +104,49 @@ function* recordsOf(body: Buffer | null): Generator<Buffer> {
   for (const byte of body ?? []) yield Buffer.of(byte)
 }
 
-/** Adds the complete responses in a text. Returns what follows them. */
-function takeResponses(text: string, responses: RawResponse[]): string {
-  let rest = text
+/**
+ * Adds the responses in the texts that it receives, one after the other. Reads each byte only once, because responses may be very
+ * long. Ends at the first text that is not a response.
+ */
+export function* readResponses(responses: RawResponse[]): Generator<undefined, void, string> {
+  let text = ''
+  /** Returns the text before the next `end`. */
+  function* until(end: string): Generator<undefined, string, string> {
+    let at = text.indexOf(end)
+    for (; at < 0; at = text.indexOf(end)) text += yield
+    const found = text.slice(0, at)
+    text = text.slice(at + end.length)
+    return found
+  }
+  function* exactly(length: number): Generator<undefined, string, string> {
+    const parts: string[] = []
+    for (let missing = length; ; text = yield) {
+      const part = text.slice(0, missing)
+      parts.push(part)
+      missing -= part.length
+      text = text.slice(part.length)
+      if (missing === 0) return parts.join('')
+    }
+  }
+  function* chunks(): Generator<undefined, string, string> {
+    const parts: string[] = []
+    for (;;) {
+      const length = Number.parseInt(yield* until(crlf), 16)
+      parts.push(yield* exactly(length))
+      yield* until(crlf)
+      if (length === 0) return parts.join('')
+    }
+  }
   for (;;) {
-    const headEnd = rest.indexOf(`${crlf}${crlf}`)
-    const head = rest.slice(0, headEnd)
+    const head = yield* until(`${crlf}${crlf}`)
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1])
-    if (headEnd < 0 || Number.isNaN(status)) return rest
-    const bodyStart = headEnd + 2 * crlf.length
-    const end = endOfBody(rest, bodyStart, head)
-    if (end === undefined) return rest
+    if (Number.isNaN(status)) return
+    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+    const isChunked = length === undefined && /\r\ntransfer-encoding: chunked/i.test(head)
     responses.push({
       status,
       contentType: /\r\ncontent-type: (.*)/i.exec(head)?.[1] ?? '',
-      text: rest.slice(bodyStart, end),
+      text: isChunked ? yield* chunks() : yield* exactly(Number(length ?? 0)),
     })
-    rest = rest.slice(end)
   }
-}
-
-function endOfBody(text: string, start: number, head: string): number | undefined {
-  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-  if (length === undefined && /\r\ntransfer-encoding: chunked/i.test(head)) {
-    const last = text.indexOf(`${crlf}0${crlf}${crlf}`, start)
-    return last < 0 ? undefined : last + 7
-  }
-  const end = start + Number(length ?? 0)
-  return text.length >= end ? end : undefined
 }
