@@ -30,7 +30,7 @@ describe('responses of a connection', () => {
       assert.deepEqual(readAll(pieces), expected)
     })
 
-  it('end at something that is no response', () => {
+  it('end at something that is not a response', () => {
     assert.deepEqual(readAll([received, 'SSH-2.0\r\n\r\n', received]), expected)
   })
 })

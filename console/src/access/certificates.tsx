@@ -11,7 +11,9 @@ export function Certificates() {
   return (
     <section aria-labelledby="certificates-title">
       <h2 id="certificates-title">Certificates</h2>
-      <p className="hint">The certificates that servers present to each other, as the coordinator sees them.</p>
+      <p className="hint">
+        The certificates that servers present to each other, as the coordinator sees them.
+      </p>
       <table>
         <thead>
           <tr>

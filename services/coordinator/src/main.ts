@@ -105,7 +105,6 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       })
       leadership.follow(election)
       await election.settled
-      // Not earlier, because the duties of the leader do the same.
       if (!context.stopping.aborted) standbys = followAll(view, planner)
     },
     stop: async () => {
@@ -121,7 +120,10 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   }
 }
 
-/** Keeps what a leader needs current while another coordinator is the leader. */
+/**
+ * Keeps what a leader needs current while another coordinator is the leader. Call it after the election, because the duties of the
+ * leader do the same.
+ */
 function followAll(
   { context, leadership, segments, servers }: ClusterView,
   planner: CompactionPlanner,
