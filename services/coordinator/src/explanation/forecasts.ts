@@ -10,6 +10,8 @@ interface ForecastBasis {
   readonly lasting: string
   /** What servers have and load. */
   readonly passing: string
+  /** Number of runs before. */
+  readonly runs: number
 }
 
 interface KeptForecast extends ForecastBasis {
@@ -27,35 +29,45 @@ const maxAgePerSegmentMs = 0.01
 
 /**
  * Returns a function that forecasts the next run. Explanations in quick succession share a forecast. `countRuns` returns the number
- * of runs so far. Forecasts of at least `many` used segments are reused while servers load and drop segments.
+ * of runs so far. Forecasts of at least `many` used segments are reused while servers load and drop segments, and after a run until
+ * the next forecast is finished: what that run has requested is no longer to do, and most of the rest still is.
  */
 export function createForecasts(
   countRuns: () => number,
   many = manySegments,
 ): (cluster: ExplainedCluster) => Promise<RunForecast> {
-  let kept: KeptForecast | undefined
-  return (cluster) => {
-    const basis = basisOf(cluster, countRuns())
-    const { usedCount } = cluster.table
-    const isUsable = (one: KeptForecast): boolean => {
-      if (one.lasting !== basis.lasting || !haveSameRules(one.rules, basis.rules)) return false
-      const ageMs = one.finishedAtMs === undefined ? 0 : performance.now() - one.finishedAtMs
-      return usedCount >= many
-        ? ageMs < Math.max(maxAgeMs, usedCount * maxAgePerSegmentMs)
-        : ageMs < maxAgeMs && one.passing === basis.passing
-    }
-    if (kept !== undefined && isUsable(kept)) return kept.forecast
+  let newest: KeptForecast | undefined
+  let finished: KeptForecast | undefined
+  const start = (cluster: ExplainedCluster, basis: ForecastBasis): KeptForecast => {
     const started: KeptForecast = { ...basis, forecast: finishInSlices(forecastRun(cluster)) }
-    kept = started
+    newest = started
     started.forecast.then(
       () => {
         started.finishedAtMs = performance.now()
+        if (newest === started) finished = started
       },
       () => {
-        if (kept === started) kept = undefined
+        if (newest === started) newest = undefined
       },
     )
-    return started.forecast
+    return started
+  }
+  return (cluster) => {
+    const basis = basisOf(cluster, countRuns())
+    const isMany = cluster.table.usedCount >= many
+    const maxManyAgeMs = Math.max(maxAgeMs, cluster.table.usedCount * maxAgePerSegmentMs)
+    const isSameCluster = (one: ForecastBasis): boolean =>
+      one.lasting === basis.lasting && haveSameRules(one.rules, basis.rules)
+    const isUsable = (one: KeptForecast): boolean => {
+      if (one.runs !== basis.runs || !isSameCluster(one)) return false
+      const ageMs = one.finishedAtMs === undefined ? 0 : performance.now() - one.finishedAtMs
+      return isMany ? ageMs < maxManyAgeMs : ageMs < maxAgeMs && one.passing === basis.passing
+    }
+    const current = newest !== undefined && isUsable(newest) ? newest : start(cluster, basis)
+    const isLastRuns = isMany && finished !== undefined && finished.runs >= basis.runs - 1
+    return current.finishedAtMs === undefined && isLastRuns && isSameCluster(finished!)
+      ? finished!.forecast
+      : current.forecast
   }
 }
 
@@ -71,7 +83,8 @@ function basisOf({ servers, table, limits, awaited, rules }: ExplainedCluster, r
   ])
   return {
     rules,
-    lasting: JSON.stringify([lasting, changes, limits, awaited, runs]),
+    runs,
+    lasting: JSON.stringify([lasting, changes, limits, awaited]),
     passing: JSON.stringify([passing, table.servedChanges]),
   }
 }
