@@ -16,7 +16,13 @@ import {
   placedRuleAt,
   type RuleFindings,
 } from './explain-rules.ts'
-import { explainClone, explainServer, explainTier } from './explain-servers.ts'
+import {
+  explainClone,
+  explainServer,
+  explainTier,
+  judgeServer,
+  type ServerVerdict,
+} from './explain-servers.ts'
 import type { ForecastLoad, RunForecast, SegmentForecast } from './forecast-run.ts'
 import { queuedLoads } from './queued-loads.ts'
 import type {
@@ -97,7 +103,7 @@ export class SegmentExplainer {
       this.examine(row)
     const { wanted, omittedTiers } = demand
     const rules = explainRules(cluster.rules, dataSource, interval, cluster.now)
-    const listed = serverFindings(cluster, row, wanted, tiers)
+    const listed = listedServers(cluster, row, wanted, tiers)
     return {
       segment,
       dataSource,
@@ -109,7 +115,7 @@ export class SegmentExplainer {
       tiers,
       omittedTiers,
       causes,
-      servers: listed.slice(0, maxServers),
+      servers: listed.slice(0, maxServers).map(({ explain }) => explain()),
       omittedServers: Math.max(0, listed.length - maxServers),
       next: nextEvents(cluster, row, { found: rules, wanted, decided, listed, tiers }),
     }
@@ -390,32 +396,46 @@ function summaryOf(
   }
 }
 
+/** A server that an explanation may list. */
+interface ListedServer extends ServerVerdict {
+  explain(): ServerFinding
+}
+
+const listedAs = (finding: ServerFinding): ListedServer => ({ ...finding, explain: () => finding })
+
 /** Servers with the segment or a failure first, then those that could load it for the rule. */
-function serverFindings(
+function listedServers(
   cluster: ExplainedCluster,
   row: number,
   wanted: WantedCopies,
   tiers: readonly TierFinding[],
-): ServerFinding[] {
+): ListedServer[] {
   const named = new Set(tiers.filter(({ required }) => required > 0).map(({ tier }) => tier))
   const isAsked = (server: LoadingServer): boolean =>
     named.has(server.tier) && (isHistorical(server) || wanted.action === 'broadcast')
+  const explained = (server: LoadingServer): ListedServer => ({
+    ...judgeServer(cluster, row, server),
+    explain: () => explainServer(cluster, row, server),
+  })
   const found = [
-    ...cluster.servers.map((server) => ({ server, finding: explainServer(cluster, row, server) })),
-    ...cluster.clones.map((clone) => ({ server: clone.target, finding: explainClone(cluster, row, clone) })),
+    ...cluster.servers.map((server) => ({ server, listed: explained(server) })),
+    ...cluster.clones.map((clone) => ({
+      server: clone.target,
+      listed: listedAs(explainClone(cluster, row, clone)),
+    })),
   ]
-  const isInvolved = ({ state, obstacle, failure }: ServerFinding): boolean =>
+  const isInvolved = ({ state, obstacle, failure }: ServerVerdict): boolean =>
     state === 'serves' ||
     state === 'loads' ||
     state === 'drops' ||
     obstacle === 'loadFailed' ||
     failure !== undefined
   const [involved, others] = [true, false].map((is) =>
-    found.filter(({ finding }) => isInvolved(finding) === is),
+    found.filter(({ listed }) => isInvolved(listed) === is),
   ) as [typeof found, typeof found]
-  const unreported = [...cluster.awaited.map(explainAwaited), ...cluster.lost.map(explainLost)]
+  const unreported = [...cluster.awaited.map(explainAwaited), ...cluster.lost.map(explainLost)].map(listedAs)
   return [
-    ...[...involved, ...others.filter(({ server }) => isAsked(server))].map(({ finding }) => finding),
+    ...[...involved, ...others.filter(({ server }) => isAsked(server))].map(({ listed }) => listed),
     ...unreported.filter(({ tier }) => tier === '' || named.has(tier) || wanted.action === 'broadcast'),
   ]
 }
@@ -426,7 +446,7 @@ interface Outlook {
   readonly wanted: WantedCopies
   /** Undefined if the next run does nothing about the segment. */
   readonly decided: SegmentForecast | undefined
-  readonly listed: readonly ServerFinding[]
+  readonly listed: readonly ServerVerdict[]
   readonly tiers: readonly TierFinding[]
 }
 

@@ -14,32 +14,46 @@ import type {
 
 const { served, loading, dropping, refused } = copyFlag
 
+/** What a server has to do with a segment, without the sentences about it, which take longer than everything else. */
+export type ServerVerdict = Omit<ServerFinding, 'text'>
+
 /** Returns what a server has to do with a segment, given by row. */
-export function explainServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerFinding {
+export function judgeServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerVerdict {
   const { name, tier, number } = server
   const flags = cluster.table.copies.flags(row, number)
-  const failure = (flags & served) === 0 ? cluster.failureOf(number, cluster.table.idOf(row)) : undefined
-  const failed = failure === undefined ? '' : `. ${failureText(failure)}`
-  const finding = (state: ServerFinding['state'], text: string) => ({
-    server: name,
-    tier,
-    state,
-    text: `${text}${failed}`,
-    ...(failure === undefined ? {} : { failure }),
-  })
-  const isLeaving = server.decommissioning ? ', and is decommissioning' : ''
-  if ((flags & dropping) !== 0) return finding('drops', `Is dropping the segment${isLeaving}`)
-  if ((flags & loading) !== 0)
-    return finding(
-      'loads',
-      `Has the segment in its load queue (${countOf(server.queuedLoads, 'segment')} queued)${isLeaving}`,
-    )
-  if ((flags & served) !== 0) return finding('serves', `Serves the segment${isLeaving}`)
+  const failure = (flags & served) === 0 ? cluster.failureOf(number, row) : undefined
+  const failed = failure === undefined ? {} : { failure }
+  const verdict = (state: ServerFinding['state']) => ({ server: name, tier, state, ...failed })
+  if ((flags & dropping) !== 0) return verdict('drops')
+  if ((flags & loading) !== 0) return verdict('loads')
+  if ((flags & served) !== 0) return verdict('serves')
   const obstacle = obstacleOf(cluster, row, server, flags)
-  if (obstacle === undefined) return finding('canLoad', `Can load the segment: ${freeText(server)}`)
-  if (obstacle === 'loadFailed' && failure !== undefined)
-    return { server: name, tier, state: 'cannotLoad', text: failureText(failure), obstacle, failure }
-  return { ...finding('cannotLoad', obstacleText(cluster, row, server, obstacle)), obstacle }
+  return obstacle === undefined ? verdict('canLoad') : { ...verdict('cannotLoad'), obstacle }
+}
+
+/** Returns what a server has to do with a segment, given by row, in sentences. */
+export function explainServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerFinding {
+  const verdict = judgeServer(cluster, row, server)
+  const { obstacle, failure } = verdict
+  if (obstacle === 'loadFailed' && failure !== undefined) return { ...verdict, text: failureText(failure) }
+  const failed = failure === undefined ? '' : `. ${failureText(failure)}`
+  return { ...verdict, text: `${verdictText(cluster, row, server, verdict)}${failed}` }
+}
+
+function verdictText(
+  cluster: ExplainedCluster,
+  row: number,
+  server: LoadingServer,
+  { state, obstacle }: ServerVerdict,
+): string {
+  const isLeaving = server.decommissioning ? ', and is decommissioning' : ''
+  if (state === 'drops') return `Is dropping the segment${isLeaving}`
+  if (state === 'loads')
+    return `Has the segment in its load queue (${countOf(server.queuedLoads, 'segment')} queued)${isLeaving}`
+  if (state === 'serves') return `Serves the segment${isLeaving}`
+  return obstacle === undefined
+    ? `Can load the segment: ${freeText(server)}`
+    : obstacleText(cluster, row, server, obstacle as ServerBlocker)
 }
 
 function failureText({ failures, error, at, retryAt, isResting }: LoadFailure): string {
@@ -126,7 +140,7 @@ export function explainTier(
   const candidates: { -readonly [Key in keyof Candidates]: Candidates[Key] } = {}
   let failedServers = 0
   for (const server of members) {
-    const { state, obstacle, failure } = explainServer(cluster, row, server)
+    const { state, obstacle, failure } = judgeServer(cluster, row, server)
     if (obstacle === 'loadFailed' || failure !== undefined) failedServers += 1
     if (state === 'serves') counts[server.decommissioning ? 'leaving' : 'served'] += 1
     else if (state === 'loads' && isCopy(cluster, row, server)) counts.loading += 1

@@ -35,8 +35,8 @@ export interface ExplainedCluster {
   readonly lost: readonly LostServer[]
   /** When the next run starts: in epoch milliseconds, and in milliseconds from now. */
   readonly nextRun: { readonly at: number; readonly inMs: number }
-  /** Returns the failures of a server, given by number, to load a segment since it last loaded it. */
-  failureOf(server: number, segmentId: string): LoadFailure | undefined
+  /** Returns the failures of a server, given by number, to load a segment, given by row, since it last loaded it. */
+  failureOf(server: number, row: number): LoadFailure | undefined
   /** Returns how long a server, given by name, takes for a load; undefined if it has not been measured. */
   rateOf(server: string): LoadRate | undefined
 }

@@ -316,8 +316,8 @@ async function clusterOf({
       ),
     nextRun: { at: Math.round(Date.now() + untilNextRunMs()), inMs: untilNextRunMs() },
     rateOf,
-    failureOf: (server, id) => {
-      const failure = servers.failureOf(server, id)
+    failureOf: (server, row) => {
+      const failure = servers.failureOf(server, () => segments.table.idOf(row))
       if (failure === undefined) return undefined
       const { message, failures, atMs, retryAtMs } = failure
       return {

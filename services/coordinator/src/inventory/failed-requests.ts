@@ -21,6 +21,10 @@ export class FailedRequests implements Iterable<[id: string, request: FailedRequ
     return this.byId.get(id)
   }
 
+  get size(): number {
+    return this.byId.size
+  }
+
   [Symbol.iterator](): MapIterator<[id: string, request: FailedRequest]> {
     return this.byId[Symbol.iterator]()
   }

@@ -501,9 +501,11 @@ export class ServerInventory {
     })
   }
 
-  /** Returns the last failure of a server, given by number, to load or drop a segment, until a request succeeds. */
-  failureOf(server: number, id: string): FailedRequest | undefined {
-    return this.byNumber[server]?.failed.get(id)
+  /** Returns the last failure of a server, given by number, to load or drop a segment, until a request succeeds. `idOf` returns its ID. */
+  failureOf(server: number, idOf: () => string): FailedRequest | undefined {
+    const failed = this.byNumber[server]?.failed
+    // Most servers have none, and creating the ID of a segment takes longer than everything else here.
+    return failed === undefined || failed.size === 0 ? undefined : failed.get(idOf())
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */
