@@ -501,7 +501,10 @@ export class ServerInventory {
     })
   }
 
-  /** Returns the last failure of a server, given by number, to load or drop a segment, until a request succeeds. `idOf` returns its ID. */
+  /**
+   * Returns the last failure of a server, given by number, to load or drop a segment, until a request succeeds. `idOf` returns the
+   * ID of the segment.
+   */
   failureOf(server: number, idOf: () => string): FailedRequest | undefined {
     const failed = this.byNumber[server]?.failed
     // Most servers have none, and creating the ID of a segment takes longer than everything else here.
