@@ -33,7 +33,6 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/coordinator/v1/certificates',
     'GET /svc/coordinator/v1/cluster',
     'GET /svc/coordinator/v1/cluster/explain',
-    'GET /svc/coordinator/v1/clusterId',
     'GET /svc/coordinator/v1/clusterState',
     'GET /svc/coordinator/v1/compaction/progress',
     'GET /svc/coordinator/v1/compaction/status',
@@ -172,6 +171,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
   'a login': [
     'GET /interface',
     'GET /openapi.json',
+    'GET /svc/coordinator/v1/clusterId',
     'GET /svc/coordinator/v1/config/compaction/taskslots',
     'GET /svc/coordinator/v1/datasources',
     'GET /svc/coordinator/v1/intervals',
