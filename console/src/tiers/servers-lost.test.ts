@@ -10,7 +10,7 @@ const cases = [
   [
     5,
     1,
-    '5 segments cannot be queried until other servers have loaded them, and no other server can load 1 of them.',
+    '5 segments cannot be queried until other servers have loaded them, which is impossible for 1 of them.',
   ],
 ] as const
 

@@ -21,6 +21,6 @@ export function serversLostText({
     return { what, why: 'anymore: no other server can load them.' }
   return {
     what,
-    why: `until other servers have loaded them, and no other server can load ${formatCount(unloadableSegments)} of them.`,
+    why: `until other servers have loaded them, which is impossible for ${formatCount(unloadableSegments)} of them.`,
   }
 }

@@ -33,7 +33,7 @@ export function createEventWriter(
     } catch {
       if (signal.aborted) return
       isSlow = true
-      const reason = `The client did not read an event within [${maxDrainMs}] ms. To continue, reconnect, and pass the ID of the last event that was read as [since]`
+      const reason = `The client did not read an event within [${maxDrainMs}] ms. To continue, reconnect with [since] set to the ID of the last event that the client read`
       response.end(textOf({ name: 'end', data: { reason } }))
       // It gets the reason only if it reads on.
       setTimeout(() => response.destroy(), maxDrainMs).unref()
