@@ -220,7 +220,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       database,
       new functions.ParsedRules(),
     )
-    const history = await functions.loadAudit(database, { type: 'rules' })
+    const history = await functions.loadAudit(database, { type: 'rules', withReplaced: true })
     log.push(
       [...stored].map(([name, list]) => [name, list.length]),
       [...auditIds.keys()],

@@ -1,5 +1,6 @@
 import { tooLarge } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
+import type { Sql } from 'sql-template-tag'
 import { type Queries, sql } from './database.ts'
 
 /** One audit entry, written in the same transaction as the change. */
@@ -12,7 +13,7 @@ export interface AuditEntry {
   readonly ip: string
   /** The new value, as JSON text. */
   readonly payload: string
-  /** What it replaced, as JSON text; unknown unless the entry is about rules. */
+  /** What it replaced, as JSON text; unknown unless the entry is about rules, and only read if the query says so. */
   readonly replaced?: string | null
 }
 
@@ -55,6 +56,8 @@ export interface AuditQuery {
   readonly keys?: readonly string[] | undefined
   readonly count?: number | undefined
   readonly interval?: Interval | undefined
+  /** Whether to read what the entries replaced, which can be as large as the rest. */
+  readonly withReplaced?: boolean | undefined
 }
 
 // The number of entries is limited only without a count.
@@ -62,8 +65,6 @@ const maxEntries = 10_000
 // An entry can have up to 2 MiB: few are in memory at a time.
 const maxPageBytes = 2 * 2 ** 20
 const maxPageEntries = 1000
-// Limit of a history that is read as a whole.
-const maxWholeBytes = 32 * 2 ** 20
 
 /** Returns the keys that have entries of a type. */
 export async function loadAuditKeys(queries: Queries, type: string): Promise<string[]> {
@@ -73,36 +74,41 @@ export async function loadAuditKeys(queries: Queries, type: string): Promise<str
   return rows.map(({ key }) => key)
 }
 
-/**
- * Returns the entries of a history, in the same order as Druid 37: newest first with a count, oldest first without.
- * Throws a tooLarge Failure if there are too many entries, or they are too large, for one response.
- */
+/** Returns all entries of a short history; see `loadAuditInPages`. */
 export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
-  const found = await findAudit(queries, query)
-  const bytes = found.reduce((sum, entry) => sum + entry.bytes, 0)
-  if (bytes > maxWholeBytes) throw tooMuchHistory(found.length, bytes)
-  const pages = await Array.fromAsync(auditPages(queries, found))
-  return pages.flat()
+  return (await Array.fromAsync(loadAuditInPages(queries, query))).flat()
 }
 
 /**
- * Like `loadAudit`, but generates the entries in pages of a few MiB, so that a history may have any size. Throws a tooLarge
- * Failure before the first page if there are too many entries.
+ * Generates the entries of a history of any size in pages of a few MiB, in the same order as Druid 37: newest first with a count,
+ * oldest first without. Throws a tooLarge Failure before the first page if there are too many entries.
  */
 export async function* loadAuditInPages(
   queries: Queries,
   query: AuditQuery,
 ): AsyncGenerator<StoredAuditEntry[]> {
-  yield* auditPages(queries, await findAudit(queries, query))
+  const replaced = query.withReplaced ? sql`replaced` : sql`NULL::text`
+  const found = await findAudit(queries, query, replaced)
+  for (let start = 0; start < found.length; ) {
+    const end = endOfPage(found, start)
+    const ids = found.slice(start, end).map(({ id }) => id)
+    const entries = await queries.query<StoredAuditEntry>(sql`
+      SELECT id, type, key, author, comment, identity, ip, payload, ${replaced} AS replaced, created_at AS "createdAt"
+      FROM audit WHERE id = ANY(${ids}::int8[])`)
+    const byId = new Map(entries.map((entry) => [entry.id, entry]))
+    // Entries that were erased in the meantime are left out.
+    yield ids.flatMap((id) => byId.get(id) ?? [])
+    start = end
+  }
 }
 
 interface FoundEntry {
   readonly id: number
-  /** Size of its values, in bytes. */
+  /** Size of the values to read, in bytes. */
   readonly bytes: number
 }
 
-async function findAudit(queries: Queries, query: AuditQuery): Promise<FoundEntry[]> {
+async function findAudit(queries: Queries, query: AuditQuery, replaced: Sql): Promise<FoundEntry[]> {
   const { type, key, count, interval } = query
   const keys = key === undefined ? query.keys : [key]
   const byKey = keys === undefined ? sql`` : sql`AND key = ANY(${keys}::text[])`
@@ -114,31 +120,13 @@ async function findAudit(queries: Queries, query: AuditQuery): Promise<FoundEntr
   const order =
     count === undefined ? sql`ORDER BY id LIMIT ${maxEntries + 1}` : sql`ORDER BY id DESC LIMIT ${count}`
   const found = await queries.query<FoundEntry>(sql`
-    SELECT id, octet_length(payload) + coalesce(octet_length(replaced), 0) AS bytes
+    SELECT id, octet_length(payload) + coalesce(octet_length(${replaced}), 0) AS bytes
     FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)
   if (count === undefined && found.length > maxEntries)
     throw tooLarge(
       `The history has more than [${maxEntries}] entries. Use a shorter [interval] or a [count].`,
     )
   return found
-}
-
-/** Generates the values of entries, in the order of `found`. */
-async function* auditPages(
-  queries: Queries,
-  found: readonly FoundEntry[],
-): AsyncGenerator<StoredAuditEntry[]> {
-  for (let start = 0; start < found.length; ) {
-    const end = endOfPage(found, start)
-    const ids = found.slice(start, end).map(({ id }) => id)
-    const entries = await queries.query<StoredAuditEntry>(sql`
-      SELECT id, type, key, author, comment, identity, ip, payload, replaced, created_at AS "createdAt"
-      FROM audit WHERE id = ANY(${ids}::int8[])`)
-    const byId = new Map(entries.map((entry) => [entry.id, entry]))
-    // Entries that were erased in the meantime are left out.
-    yield ids.flatMap((id) => byId.get(id) ?? [])
-    start = end
-  }
 }
 
 function endOfPage(found: readonly FoundEntry[], start: number): number {
@@ -148,11 +136,6 @@ function endOfPage(found: readonly FoundEntry[], start: number): number {
   while (end < found.length && end - start < maxPageEntries && bytes + found[end]!.bytes <= maxPageBytes)
   return end
 }
-
-const tooMuchHistory = (entries: number, bytes: number) =>
-  tooLarge(
-    `The history has [${entries}] entries totaling [${bytes}] bytes; expected at most [${maxWholeBytes}] bytes. Use a shorter [interval] or a smaller [count].`,
-  )
 
 /** Returns epoch seconds, clamped to the range of Postgres timestamps. */
 export function storableSeconds(instantMs: number): number {

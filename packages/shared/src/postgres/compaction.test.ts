@@ -87,7 +87,7 @@ describe('compaction configs', () => {
     assert.deepEqual(
       entries.map(({ createdAt, globalConfig, compactionConfig, comment }) => [
         createdAt - now,
-        (globalConfig as typeof half).compactionTaskSlotRatio,
+        JSON.parse(globalConfig).compactionTaskSlotRatio,
         compactionConfig === null,
         comment,
       ]),

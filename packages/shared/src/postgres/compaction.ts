@@ -190,10 +190,11 @@ export async function deleteCompactionConfig(
   })
 }
 
-/** The configs after one change; times in epoch milliseconds. */
+/** The configs after one change, as JSON text; times in epoch milliseconds. */
 export interface CompactionHistoryEntry extends Author {
-  readonly globalConfig: unknown
-  readonly compactionConfig: unknown
+  readonly globalConfig: string
+  /** Null if the config was removed. */
+  readonly compactionConfig: string | null
   readonly createdAt: number
 }
 
@@ -227,7 +228,7 @@ export async function* compactionHistoryPages(
     FROM compaction_history WHERE datasource = ${dataSource} AND of_supervisor = ${ofSupervisor} ${byTime} ${order} ${limit}`)
   for (const ids of pagesOf(sizes)) {
     yield await queries.query<CompactionHistoryEntry>(sql`
-      SELECT global_config::json AS "globalConfig", config::json AS "compactionConfig", author, comment, identity, ip,
+      SELECT global_config AS "globalConfig", config AS "compactionConfig", author, comment, identity, ip,
         created_at AS "createdAt"
       FROM compaction_history WHERE id = ANY(${ids}::bigint[]) ${order}`)
   }

@@ -22,7 +22,7 @@ const { database } = stores
 const audit = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
 const now = Date.UTC(2026, 0, 1)
 const loadForever = JSON.stringify([formatRule(defaultRule)])
-const history = (key: string, type = 'rules') => loadAudit(database, { type, key })
+const history = (key: string, type = 'rules') => loadAudit(database, { type, key, withReplaced: true })
 
 /** Runs `work` while the audit table rejects all rows. */
 async function withoutAudit(work: (on: Database) => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import { formatInstant } from '@svc/domain/time'
-import type { StoredAuditEntry } from '@svc/shared/postgres'
+import { JsonPieces, jsonList } from '@svc/shared/http'
+import { type AuditQuery, loadAuditInPages, type Queries, type StoredAuditEntry } from '@svc/shared/postgres'
 import { auditInfoShape } from '@svc/shared/shapes'
 import { z } from 'zod'
 
@@ -19,7 +20,7 @@ export const historyEntryShape = z
   })
 
 /** Returns a history entry as the endpoints show it. */
-export function historyEntry(entry: StoredAuditEntry) {
+function historyEntry(entry: StoredAuditEntry) {
   const { key, type, author, identity, comment, ip, payload, createdAt } = entry
   return {
     key,
@@ -48,6 +49,23 @@ export const fullHistoryEntryShape = z
   })
 
 /** Returns an entry of the history of rules with its ID and the rules that it replaced. */
-export function fullHistoryEntry(entry: StoredAuditEntry) {
+function fullHistoryEntry(entry: StoredAuditEntry) {
   return { id: entry.id, ...historyEntry(entry), replaced: entry.replaced ?? null }
+}
+
+/**
+ * Returns the response with the entries of a history. They are read in pages and sent one by one, because an entry has up to 2 MiB.
+ * With `withReplaced`, they have the fields of fullHistoryEntryShape.
+ */
+export function historyAnswer(queries: Queries, query: AuditQuery): JsonPieces {
+  const format = query.withReplaced ? fullHistoryEntry : historyEntry
+  return new JsonPieces(jsonList(entriesOneByOne(loadAuditInPages(queries, query), format)))
+}
+
+/** Generates entries as JSON text one by one. */
+async function* entriesOneByOne(
+  pages: AsyncIterable<readonly StoredAuditEntry[]>,
+  format: (entry: StoredAuditEntry) => object,
+): AsyncGenerator<string[]> {
+  for await (const page of pages) for (const entry of page) yield [JSON.stringify(format(entry))]
 }

@@ -1,5 +1,5 @@
 /** Parts of answers that several endpoints share. */
-export { fullHistoryEntry, fullHistoryEntryShape, historyEntry, historyEntryShape } from './history-entry.ts'
+export { fullHistoryEntryShape, historyAnswer, historyEntryShape } from './history-entry.ts'
 export { keepFor } from './keep-for.ts'
 export { continued, fullDatasource, payloadTextPages } from './payload-pieces.ts'
 export { payloadsWithStatus } from './segment-status.ts'

@@ -17,11 +17,11 @@ import {
   shapeOf,
   versionCheck,
 } from '@svc/shared/http'
-import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
+import { loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters } from '@svc/shared/wire'
 import { z } from 'zod'
-import { historyEntry, historyEntryShape, warningsHeader } from '../answers/index.ts'
+import { historyAnswer, historyEntryShape, warningsHeader } from '../answers/index.ts'
 
 const path = '/svc/coordinator/v1/config'
 
@@ -69,10 +69,7 @@ export function dynamicConfigRoutes({
       summary: 'List the changes to the dynamic configuration',
       query: historyParameters,
       answers: [jsonAnswer(z.array(historyEntryShape))],
-      handle: async ({ query }) => {
-        const entries = await loadAudit(database, { type: coordinatorConfigName, ...query })
-        return entries.map(historyEntry)
-      },
+      handle: ({ query }) => historyAnswer(database, { type: coordinatorConfigName, ...query }),
     }),
   ]
 }

@@ -17,7 +17,6 @@ import {
   JsonPieces,
   jsonAnswer,
   jsonBody,
-  jsonList,
   jsonObject,
   Reply,
   type Route,
@@ -27,14 +26,14 @@ import {
   state,
   versionCheck,
 } from '@svc/shared/http'
-import { loadAuditInPages, loadAuditKeys, type StoredAuditEntry, saveRules } from '@svc/shared/postgres'
+import { loadAuditKeys, saveRules } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
 import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import { fullHistoryEntry, fullHistoryEntryShape, historyEntry, warningsHeader } from '../answers/index.ts'
+import { fullHistoryEntryShape, historyAnswer, warningsHeader } from '../answers/index.ts'
 import { type FollowedRules, rulesText } from '../inventory/index.ts'
 import type { RulesGuard } from './rules-guard.ts'
 
@@ -167,7 +166,7 @@ export function rulesRoutes(
       handle: async ({ query, caller }) => {
         // Changes that the caller may not read must not use up the count.
         const names = await loadAuditKeys(context.database, 'rules')
-        return await historyOf(context, names.filter(isReadableBy(caller)), query)
+        return historyOf(context, names.filter(isReadableBy(caller)), query)
       },
     }),
     route({
@@ -208,27 +207,19 @@ export function rulesRoutes(
 }
 
 /** Returns the changes to the rules of some datasources. */
-async function historyOf(
+function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],
   { interval, count, full }: ValuesOf<typeof historyQuery>,
-) {
+): JsonPieces {
   const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
-  const pages = loadAuditInPages(database, {
+  return historyAnswer(database, {
     type: 'rules',
     keys: dataSources,
     count,
     interval: interval ?? (count === undefined ? lastWeek : undefined),
+    withReplaced: full,
   })
-  return new JsonPieces(jsonList(entriesOneByOne(pages, full ? fullHistoryEntry : historyEntry)))
-}
-
-/** Generates entries as JSON text one by one, because an entry has up to 2 MiB. */
-async function* entriesOneByOne(
-  pages: AsyncIterable<readonly StoredAuditEntry[]>,
-  format: (entry: StoredAuditEntry) => object,
-): AsyncGenerator<string[]> {
-  for await (const page of pages) for (const entry of page) yield [JSON.stringify(format(entry))]
 }
 
 /** Default rules of a new cluster as stored JSON. */

@@ -17,7 +17,10 @@ export const saveAudit: typeof real.saveAudit = (queries, entry, now) =>
 // As in the product.
 const maxEntries = 10_000
 
-export const loadAudit: typeof real.loadAudit = (queries, { type, key, keys, count, interval }) =>
+export const loadAudit: typeof real.loadAudit = (
+  queries,
+  { type, key, keys, count, interval, withReplaced = false },
+) =>
   statement(queries, (view) => {
     const found = view
       .rows(view.tables.audit)
@@ -28,6 +31,7 @@ export const loadAudit: typeof real.loadAudit = (queries, { type, key, keys, cou
           (interval === undefined || (entry.createdAt >= interval.start && entry.createdAt < interval.end)),
       )
       .sort((a, b) => a.id - b.id)
+      .map((entry) => (withReplaced ? entry : { ...entry, replaced: null }))
     if (count === undefined && found.length > maxEntries) throw tooLarge('The history is too long')
     return count === undefined ? found : found.reverse().slice(0, count)
   })
