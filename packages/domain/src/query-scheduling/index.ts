@@ -5,6 +5,7 @@ export {
   type CallerQueries,
   isLong,
   joiningUse,
+  maxLong,
   nextStep,
   type SchedulingLimits,
   type SchedulingStep,

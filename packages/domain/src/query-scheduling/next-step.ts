@@ -85,13 +85,17 @@ export function joiningUse(callers: readonly CallerQueries[], weight: number): n
 export const isLong = ({ runMs }: Pick<ActiveQuery, 'runMs'>, { shortMs }: SchedulingLimits): boolean =>
   runMs >= shortMs
 
-/** Maximum number of long queries that run while others wait: one process is reserved for short ones. */
-const maxLong = ({ maxRunning }: SchedulingLimits): number => Math.max(1, maxRunning - 1)
+/**
+ * Returns the maximum number of long queries that run while others wait. The other processes are reserved for short queries, because
+ * several of them usually arrive at the same time.
+ */
+export const maxLong = ({ maxRunning }: Pick<SchedulingLimits, 'maxRunning'>): number =>
+  Math.ceil(maxRunning / 2)
 
 /**
  * Returns the next step toward fair use of the processes; undefined if there is nothing to do now. The caller who has
  * used the least of its share is next. Every query starts as a short one. Processes are never idle while a query that
- * may run is waiting. If long queries take all processes, one of them makes room for a waiting query.
+ * may run is waiting. Half of the processes are reserved for short queries: long queries that use them make room for waiting queries.
  */
 export function nextStep(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   return expiring(snapshot) ?? filling(snapshot) ?? makingRoom(snapshot)
@@ -116,7 +120,7 @@ function filling(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   if (count(callers, ({ running }) => running) >= limits.maxRunning) return undefined
   const starting = firstWaiting(snapshot)
   const long = count(callers, ({ running }) => running.filter((query) => isLong(query, limits)))
-  // The last process is for long queries only while no other query waits.
+  // The reserved processes are for long queries only while no other query waits.
   const mayResume = starting === undefined || long < maxLong(limits)
   const resuming = mayResume ? firstSuspended(snapshot) : undefined
   if (resuming && (!starting || usageOf(resuming.queries, limits) < usageOf(starting.queries, limits)))
@@ -159,7 +163,7 @@ function minServed(
   return best
 }
 
-/** Suspends or rejects a long query if only long ones are running and another query waits, or if its turn is over. */
+/** Suspends or rejects a long query if too many are running and another query waits, or if its turn is over. */
 function makingRoom(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   const { callers, limits } = snapshot
   if (limits.maxRunning === 1) return undefined

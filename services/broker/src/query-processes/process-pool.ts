@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { maxLong } from '@svc/domain/query-scheduling'
 import { answerDescriptor } from './query-protocol.ts'
 
 const processFile = fileURLToPath(new URL('./query-process-main.ts', import.meta.url))
@@ -29,7 +30,7 @@ export class ProcessPool {
   private inUse = 0
   private stopped = false
   private readonly spillDirectory: string
-  private readonly maxRunning: number
+  readonly maxRunning: number
 
   /** `maxRunning` is the max number of queries that run at a time. */
   constructor(spillDirectory: string, maxRunning: number) {
@@ -43,12 +44,8 @@ export class ProcessPool {
 
   /** Returns an idle process, or starts one. */
   take(): QueryProcess {
-    const taken = this.takeIdle() ?? this.start()
     this.inUse += 1
-    void taken.ready.then(() => {
-      if (this.needsSpare) this.startSpare()
-    })
-    return taken
+    return this.takeIdle() ?? this.start()
   }
 
   /** Keeps a process for another query, or kills it if it cannot run one. */
@@ -59,9 +56,12 @@ export class ProcessPool {
     if (this.inUse === 0) for (const notify of this.onUnused) notify()
   }
 
-  /** Starts a process if none is idle, so that a short query does not wait for the start of one. */
-  startSpare(): void {
-    if (this.idle.length === 0 && !this.stopped) this.keep(this.start())
+  /**
+   * Starts processes until there are enough for the short queries that may run next to an expensive query, so that they do not wait
+   * for one to start.
+   */
+  startSpares(): void {
+    while (!this.stopped && this.usableCount < this.minUsable) this.keep(this.start())
   }
 
   /** Resolves when no process is in use, or after `maxMs`. */
@@ -81,9 +81,14 @@ export class ProcessPool {
     for (const { child } of this.all) child.kill('SIGKILL')
   }
 
-  /** Whether only the process that is reserved for short queries is left, so that the next query is probably short. */
-  private get needsSpare(): boolean {
-    return this.inUse >= Math.max(1, this.maxRunning - 1)
+  /** Number of processes that can run another query: not those of expensive queries. */
+  private get usableCount(): number {
+    return [...this.all].filter(({ isUsable }) => isUsable).length
+  }
+
+  /** Number of processes that are reserved for short queries. */
+  private get minUsable(): number {
+    return Math.max(1, this.maxRunning - maxLong(this))
   }
 
   private takeIdle(): QueryProcess | undefined {
@@ -97,7 +102,7 @@ export class ProcessPool {
   private keep(process: QueryProcess): void {
     this.idle.push(process)
     process.idleTimer = setInterval(() => {
-      if (this.needsSpare && this.idle.length === 1) return
+      if (this.inUse > 0 && this.usableCount <= this.minUsable) return
       clearInterval(process.idleTimer)
       process.child.disconnect()
     }, idleMs)

@@ -8,12 +8,15 @@ import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { Failure } from '@svc/domain/failure'
+import { QueryParser } from './query-parser.ts'
 import { answerDescriptor, type QueryCommand, type QueryMessage, type QueryOrder } from './query-protocol.ts'
-import { parseQuery, runQuery } from './run-query.ts'
+import { runQuery } from './run-query.ts'
 
 const [spillDirectory = ''] = process.argv.slice(2)
+const parser = new QueryParser(spillDirectory)
 const answers = new Socket({ fd: answerDescriptor, readable: false, writable: true })
 answers.on('error', () => process.exit(1))
+const prepared = prepare()
 let connection: DuckDBConnection | undefined
 let cancelled = false
 
@@ -21,9 +24,15 @@ const send = (message: QueryMessage): void => {
   process.send?.(message)
 }
 
+/** Loads all code, so that the first query does not wait for it. */
+async function prepare(): Promise<void> {
+  await import('./result-writer.ts')
+  await parser.parse({ sql: 'SELECT 1', parameters: [], schema: 'svc' }).catch(() => undefined)
+}
+
 async function work(command: Exclude<QueryCommand, { kind: 'cancel' }>): Promise<QueryMessage> {
   if (command.kind === 'run') return await run(command.order)
-  return { kind: 'read', statement: await parseQuery(command, spillDirectory) }
+  return { kind: 'read', statement: await parser.parse(command) }
 }
 
 async function run(order: QueryOrder): Promise<QueryMessage> {
@@ -50,6 +59,8 @@ process.on('message', async (command: QueryCommand) => {
     return
   }
   try {
+    // The parser parses one query at a time.
+    await prepared
     send(await work(command))
   } catch (error) {
     const failure = error instanceof Failure ? error : undefined
@@ -70,8 +81,6 @@ process.once('disconnect', () => process.exit())
 // Makes Linux kill this process first when memory is short.
 await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 
-// Load all code now, so that the first query does not wait for it.
-await import('./result-writer.ts')
-await parseQuery({ sql: 'SELECT 1', parameters: [], schema: 'svc' }, spillDirectory).catch(() => undefined)
+await prepared
 send({ kind: 'ready' })
 flushCompileCache()

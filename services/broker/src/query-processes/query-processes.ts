@@ -125,7 +125,7 @@ function openSession(
       cpuMs: startCpuMeter(used.child.pid),
       yieldToOthers: () => {
         pause.yieldToOthers()
-        pool.startSpare()
+        pool.startSpares()
       },
     })
   })
