@@ -60,7 +60,7 @@ async function buildOnce(folder) {
     if (onTerminal) process.stderr.write('\r\u001b[K')
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  process.stderr.write(`Built svc from its sources (${seconds} s)\n`)
+  process.stderr.write(`Built svc from source (${seconds} s)\n`)
 }
 
 function hashOfSources() {

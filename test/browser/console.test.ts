@@ -539,7 +539,7 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'role analysts' }).click()
     await page.getByText('staff (group mapping)').waitFor()
     await page.getByRole('button', { name: 'Delete this role…' }).click()
-    await page.getByText('0 users and 1 group mapping lose its permissions.').waitFor()
+    await page.getByText('1 group mapping loses the permissions of this role.').waitFor()
     await page.getByRole('button', { name: 'Delete role' }).click()
     await page.getByText('Deleted the role analysts.').waitFor()
     await page.getByRole('row', { name: 'staff cn=staff,dc=example none' }).waitFor()

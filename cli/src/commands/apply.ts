@@ -265,7 +265,7 @@ function printResult(
 }
 
 async function isConfirmed({ routerUrl }: ClusterClient, { json }: ApplyOptions): Promise<boolean> {
-  if (json) throw invalidInput('Option --json requires --yes, because JSON does not show what to confirm')
+  if (json) throw invalidInput('Option --json requires --yes, because it does not ask for confirmation')
   if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -465,7 +465,7 @@ test('reports a full disk and leaves nothing running', async (context) => {
   // A home with a Postgres data folder needs less: the first start may have completed it before the disk was full.
   assert.match(
     refused.stderr,
-    /^svc: Not enough space on the disk of \[.*\]: \[\d+\] MB free, at least \[(?:20|100)\] MB required/,
+    /^svc: Not enough disk space for \[.*\]: \[\d+\] MB free, at least \[(?:20|100)\] MB required/,
   )
 })
 

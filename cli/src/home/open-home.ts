@@ -109,7 +109,7 @@ function checkRoom(home: HomeLayout): void {
     const free = Math.floor(freeBytes / 1024 / 1024)
     const min = minBytes / 1024 / 1024
     throw unavailable(
-      `Not enough space on the disk of [${home.root}]: [${free}] MB free, at least [${min}] MB required. Free up space, or select another home with --home.`,
+      `Not enough disk space for [${home.root}]: [${free}] MB free, at least [${min}] MB required. Free up space, or select another home with --home.`,
     )
   }
 }

@@ -74,7 +74,7 @@ describe('after a plan was reverted', () => {
       [],
       days.map((key) => unused(key, plannedAt + 5)),
       [
-        /^2 segments of \[wiki\] in \[2001-01-01[^,]*2001-01-03[^,]*\] stayed unused although the plan lists them: /,
+        /^2 segments of \[wiki\] in \[2001-01-01[^,]*2001-01-03[^,]*\] stayed unused, although the plan lists them: /,
       ],
     ],
     [

@@ -75,7 +75,7 @@ export function unrestoredText(
     ],
     [
       unused,
-      `stayed unused although the plan lists ${unused.length === 1 ? 'it' : 'them'}: either the current rules drop this data, or it was marked as unused after the plan was applied`,
+      `stayed unused, although the plan lists ${unused.length === 1 ? 'it' : 'them'}: either the current rules drop this data, or it was marked as unused after the plan was applied`,
     ],
     [
       unlisted,

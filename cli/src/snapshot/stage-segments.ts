@@ -73,7 +73,7 @@ function checkRoom(folder: string): void {
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize < minFreeBytes)
     throw unavailable(
-      `Not enough space on the disk of [${folder}]: at least [${minFreeBytes}] bytes required. Free up space.`,
+      `Not enough disk space for [${folder}]: at least [${minFreeBytes}] bytes required. Free up space.`,
     )
 }
 

@@ -64,11 +64,7 @@ export function RolePanel({
       </form>
       <ConfirmedButton
         label="Delete this role…"
-        question={
-          users.length + mappings.length === 0
-            ? 'Nobody has this role.'
-            : `${countOf(users.length, 'user')} and ${countOf(mappings.length, 'group mapping')} lose its permissions.`
-        }
+        question={whoLosesRole(users.length, mappings.length)}
         confirm="Delete role"
         isBusy={changes.isBusy}
         onConfirm={() =>
@@ -252,4 +248,14 @@ function Texts({ title, texts }: { readonly title: string; readonly texts: reado
       {title}: <Name>{texts.join('; ')}</Name>
     </p>
   )
+}
+
+/** Says who loses the permissions of a role that is deleted. */
+function whoLosesRole(users: number, mappings: number): string {
+  if (users + mappings === 0) return 'Nobody has this role.'
+  const affected = [
+    ...(users > 0 ? [countOf(users, 'user')] : []),
+    ...(mappings > 0 ? [countOf(mappings, 'group mapping')] : []),
+  ]
+  return `${affected.join(' and ')} ${users + mappings === 1 ? 'loses' : 'lose'} the permissions of this role.`
 }

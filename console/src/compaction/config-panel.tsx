@@ -122,7 +122,9 @@ function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
         </span>
         <input value={draft.comment} onChange={(event) => edit.change({ comment: event.target.value })} />
       </label>
-      {isChangedByOther && <p className="hint">To apply the edit, first keep or discard it.</p>}
+      {isChangedByOther && (
+        <p className="hint">To apply the edit, first decide whether to keep or discard it.</p>
+      )}
       <div className="row">
         <button
           type="submit"

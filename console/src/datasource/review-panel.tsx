@@ -202,11 +202,11 @@ function whyNotYet(
   state: { readonly isChangedByOther: boolean; readonly isConfirmed: boolean; readonly isBusy: boolean },
 ): string | undefined {
   if (state.isBusy) return 'Applying the edit.'
-  if (state.isChangedByOther) return 'To apply the edit, first keep or discard it.'
+  if (state.isChangedByOther) return 'To apply the edit, first decide whether to keep or discard it.'
   if (!isValid)
-    return 'To apply the edit, first fix the rules. The numbers are those of the last valid rules.'
+    return 'To apply the edit, first fix the rules. The numbers shown are from the last valid rules.'
   if (isOutdated)
-    return 'The preview of this edit is not ready yet. The numbers are those of an earlier edit.'
+    return 'The preview of this edit is not ready yet. The numbers shown are from an earlier edit.'
   if (view.assumesSpace) return 'To apply the edit, wait for the exact preview.'
   return state.isConfirmed ? undefined : 'To apply the edit, first confirm the loss.'
 }

@@ -186,13 +186,16 @@ describe('discovery', () => {
       message: 'No coordinator leader is available at the moment',
     })
     const found: string[] = []
-    const unwatch = discovery.onLeaderFound('coordinator', () => found.push('coordinator'))
-    discovery.onLeaderFound('overlord', () => found.push('overlord'))
+    const unwatch = discovery.onNewLeader('coordinator', () => found.push('coordinator'))
+    discovery.onNewLeader('overlord', () => found.push('overlord'))
     const lease = { role: 'coordinator', holder: 'x', node: 'n', baseUrl: 'http://leader' }
     await acquireLease(database, lease, 60_000)
     await discovery.refresh()
     await discovery.refresh()
     assert.deepEqual(found, ['coordinator'])
+    await database.query(sql`UPDATE leader_leases SET term = term + 1`)
+    await discovery.refresh()
+    assert.deepEqual(found, ['coordinator', 'coordinator'])
     unwatch()
     assert.equal(discovery.hasLeader('coordinator'), true)
     assert.equal(discovery.leader('coordinator').baseUrl, 'http://leader')

@@ -27,8 +27,8 @@ export interface Discovery {
   /** Returns the leader of a role. Throws an `unavailable` Failure if there is none. */
   leader(role: LeadingRole): Lease
   hasLeader(role: LeadingRole): boolean
-  /** Calls back whenever a role that had no leader has one, until the returned function is called. */
-  onLeaderFound(role: LeadingRole, callback: () => void): () => void
+  /** Calls back whenever a role has a new leader or a new term of its leader, until the returned function is called. */
+  onNewLeader(role: LeadingRole, callback: () => void): () => void
   /** Refreshes now, for a caller that found the list out of date. */
   refresh(): Promise<void>
   /** Announces this server. */
@@ -119,7 +119,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       return lease
     },
     hasLeader: (role) => leases.some((lease) => lease.role === role),
-    onLeaderFound: watchers.add,
+    onNewLeader: watchers.add,
     refresh,
     announce: async (node) => {
       announcement.set(node)
@@ -134,11 +134,11 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   }
 }
 
-/** Callbacks for roles that get a leader. */
+/** Callbacks for roles that get a new leader. */
 function createLeaderWatchers() {
   const watchers = new Set<{ readonly role: LeadingRole; readonly callback: () => void }>()
-  const has = (leases: readonly Lease[], role: LeadingRole): boolean =>
-    leases.some((lease) => lease.role === role)
+  const termOf = (leases: readonly Lease[], role: LeadingRole): number | undefined =>
+    leases.find((lease) => lease.role === role)?.term
   return {
     add: (role: LeadingRole, callback: () => void) => {
       const watcher = { role, callback }
@@ -146,7 +146,10 @@ function createLeaderWatchers() {
       return () => watchers.delete(watcher)
     },
     notify: (before: readonly Lease[], after: readonly Lease[]): void => {
-      for (const { role, callback } of watchers) if (!has(before, role) && has(after, role)) callback()
+      for (const { role, callback } of watchers) {
+        const term = termOf(after, role)
+        if (term !== undefined && term !== termOf(before, role)) callback()
+      }
     },
   }
 }

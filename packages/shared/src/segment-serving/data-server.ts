@@ -1,8 +1,7 @@
-import { describeError } from '@svc/domain/failure'
 import { deepStorageConfig, openDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { type RequestReceiver, receiveRequests } from '../redis/index.ts'
-import { createProblemLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
+import type { Loop } from '../runtime/index.ts'
 import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { createRequestExecutor } from './execute-requests.ts'
@@ -12,6 +11,7 @@ import { type ReportedChanges, ReportLog } from './report-log.ts'
 import { sendReport } from './send-report.ts'
 import { ServedSegments } from './served-segments.ts'
 import { createOwnStandbyReports, startStandbyReports } from './standby-reports.ts'
+import { reportPeriodMs, startReporter } from './start-reporter.ts'
 
 /** A server that loads segments: a historical, or a broker with a cache for broadcast segments. */
 export interface DataServer {
@@ -27,9 +27,6 @@ type Context = Pick<
   ServiceContext,
   'client' | 'discovery' | 'faults' | 'logger' | 'metrics' | 'node' | 'readiness' | 'settings' | 'stopping'
 >
-
-// A report is sent at least this often, as a heartbeat.
-const reportPeriodMs = 1000
 
 /** Creates the part of a historical or broker that loads, serves, and drops segments as the coordinator requests. */
 export function createDataServer(context: Context, type: 'historical' | 'broker'): DataServer {
@@ -80,7 +77,11 @@ export function createDataServer(context: Context, type: 'historical' | 'broker'
       } else if (type === 'historical') {
         logger.warn('This server cannot load segments: [svc.segmentCache.locations] is not set')
       }
-      reporter = startReporter(context, report)
+      reporter = startReporter(context, {
+        report,
+        periodMs: reportPeriodMs,
+        onProblem: (problem) => readiness.setProblem('report', problem),
+      })
       standbyReporter = startStandbyReports(context, () => createOwnStandbyReports(served, reportOf))
       await known.promise
     },
@@ -136,29 +137,4 @@ function ownReport(
     voidUntilMs: leader.confirmedVoidUntilMs(),
     ...changes,
   }
-}
-
-/** Starts to report regularly. Retries after growing delays, and shows the problem in the readiness of the server. */
-function startReporter(
-  { logger, readiness, stopping }: Pick<ServiceContext, 'logger' | 'readiness' | 'stopping'>,
-  report: () => Promise<void>,
-): Loop {
-  const problemLog = createProblemLog(logger)
-  const delay = growingDelay(100, reportPeriodMs)
-  return startLoop(
-    reportPeriodMs,
-    async () => {
-      await report()
-      delay.reset()
-      readiness.setProblem('report', undefined)
-      problemLog.over('Resumed reporting to the coordinator leader')
-    },
-    (error) => {
-      if (stopping.aborted) return
-      const problem = describeError(error)
-      readiness.setProblem('report', `Failed to report to the coordinator leader: ${problem}`)
-      problemLog.report('Failed to report to the coordinator leader', { error: problem })
-      return delay.next()
-    },
-  )
 }

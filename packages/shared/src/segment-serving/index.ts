@@ -29,3 +29,4 @@ export {
   servedSegmentsRoute,
 } from './served-segments-route.ts'
 export { StandbyLog, type StandbyReports, standbyKeptMs, startStandbyReports } from './standby-reports.ts'
+export { reportPeriodMs, startReporter } from './start-reporter.ts'

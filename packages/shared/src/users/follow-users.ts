@@ -153,7 +153,7 @@ export function followCoordinatorUsers({
     },
     reportProblem,
   )
-  const unwatch = discovery.onLeaderFound('coordinator', () => {
+  const unwatch = discovery.onNewLeader('coordinator', () => {
     retryDelay.reset()
     loop.wake()
   })

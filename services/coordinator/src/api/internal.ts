@@ -101,7 +101,7 @@ function reportRoutes(leadership: Leadership, servers: ServerInventory): Route[]
       method: 'POST',
       path: standbyReportPath,
       access: internal,
-      summary: 'Report to a standby coordinator which segments data servers serve',
+      summary: 'Report the segments that data servers serve to a standby coordinator',
       body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
       answers: [jsonAnswer(z.looseObject({}))],
       handle: ({ body }): StandbyReportAnswer => {

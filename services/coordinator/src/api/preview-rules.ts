@@ -86,7 +86,9 @@ export function previewRulesRoutes(
             throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
           if (length > maxBodyBytes)
-            throw tooLarge(`The rules are [${length}] characters long: expected at most [${maxBodyBytes}]`)
+            throw tooLarge(
+              `The rules have [${length}] characters as JSON: expected at most [${maxBodyBytes}]`,
+            )
           return await lists.replace(namesake, body, input)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {

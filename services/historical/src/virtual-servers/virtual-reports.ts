@@ -1,6 +1,7 @@
 import {
   type AwaitedServer,
   type ReportAnswer,
+  reportPeriodMs,
   type ServerReport,
   StandbyLog,
   type StandbyReports,
@@ -10,8 +11,6 @@ import type { ServiceContext } from '@svc/shared/service'
 import type { VirtualCluster } from './virtual-cluster.ts'
 import { isHidden, type VirtualServer } from './virtual-server.ts'
 
-/** Each server reports at least this often, as a heartbeat. */
-export const reportPeriodMs = 1000
 // Maximum number of changes per report. The leader processes a report without pausing: about 10 ms for this many changes.
 const changesAtOnce = 10_000
 const serversAtOnce = 5000

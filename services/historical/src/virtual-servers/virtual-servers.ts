@@ -1,13 +1,12 @@
-import { describeError } from '@svc/domain/failure'
 import type { VirtualServerGroup } from '@svc/shared/config'
 import { type RequestReceiver, receiveRequests } from '@svc/shared/redis'
-import { createProblemLog, growingDelay, type Loop, startLoop } from '@svc/shared/runtime'
-import { type ServedSegments, startStandbyReports } from '@svc/shared/segment-serving'
+import { type Loop, startLoop } from '@svc/shared/runtime'
+import { type ServedSegments, startReporter, startStandbyReports } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import { VirtualCluster } from './virtual-cluster.ts'
 import { createVirtualLoading } from './virtual-loading.ts'
 import { readPlacement, writePlacement } from './virtual-placement.ts'
-import { createStandbyReports, createVirtualReports, reportPeriodMs } from './virtual-reports.ts'
+import { createStandbyReports, createVirtualReports } from './virtual-reports.ts'
 
 /** Virtual servers for simulations, which exist only in this process. They store no data, but take as long as real ones. */
 export interface VirtualServers {
@@ -73,10 +72,13 @@ export function createVirtualServers(context: Context): VirtualServers {
         async () => loading.advance(),
         () => undefined,
       )
-      reporter = startReporter(context, async () => {
-        const isMore = await report()
-        if (cluster.isAllKnown()) known.resolve()
-        if (isMore) reporter?.wake()
+      reporter = startReporter(context, {
+        report: async () => {
+          const isMore = await report()
+          if (cluster.isAllKnown()) known.resolve()
+          if (isMore) reporter?.wake()
+        },
+        periodMs: workPeriodMs,
       })
       standbyReporter = startStandbyReports(context, () => createStandbyReports(cluster, context))
       await known.promise
@@ -91,25 +93,4 @@ export function createVirtualServers(context: Context): VirtualServers {
       if (placementFile !== undefined && reporter) await writePlacement(cluster, placementFile)
     },
   }
-}
-
-/** Starts to report regularly. Retries after growing delays. */
-function startReporter({ logger, stopping }: Context, report: () => Promise<void>): Loop {
-  const problemLog = createProblemLog(logger)
-  const delay = growingDelay(100, reportPeriodMs)
-  return startLoop(
-    workPeriodMs,
-    async () => {
-      await report()
-      delay.reset()
-      problemLog.over('Resumed reporting the virtual servers to the coordinator')
-    },
-    (error) => {
-      if (stopping.aborted) return
-      problemLog.report('Failed to report the virtual servers to the coordinator', {
-        error: describeError(error),
-      })
-      return delay.next()
-    },
-  )
 }
