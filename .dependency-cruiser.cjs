@@ -117,12 +117,12 @@ module.exports = {
     {
       name: 'rooms-of-services-have-doors',
       comment:
-        'Within a service, code outside a room imports only its index.ts; main.ts imports the endpoints in api/.',
+        'Within a service, code outside a room imports only its index.ts; main.ts imports the files of endpoints/.',
       severity: 'error',
       from: { path: '^services/([^/]+)/src/([^/]+)', pathNot: '\\.test\\.ts$' },
       to: {
         path: '^services/[^/]+/src/[^/]+/.+',
-        pathNot: ['^services/[^/]+/src/[^/]+/index\\.ts$', '^services/$1/src/($2|api)/'],
+        pathNot: ['^services/[^/]+/src/[^/]+/index\\.ts$', '^services/$1/src/($2|endpoints)/'],
       },
     },
     {
@@ -131,9 +131,9 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^services/[^/]+/src/[^/]+/',
-        pathNot: ['^services/[^/]+/src/api/', '(\\.test|/test-[^/]+)\\.ts$'],
+        pathNot: ['^services/[^/]+/src/endpoints/', '(\\.test|/test-[^/]+)\\.ts$'],
       },
-      to: { path: '^services/[^/]+/src/api/' },
+      to: { path: '^services/[^/]+/src/endpoints/' },
     },
     {
       name: 'services-enter-by-doors',

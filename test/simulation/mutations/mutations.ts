@@ -357,7 +357,7 @@ const followed = 'services/broker/src/server-view/followed-segments.ts'
 const ofRequests: readonly KnownMutation[] = [
   {
     what: 'rules are acknowledged before they are stored',
-    file: 'services/coordinator/src/api/rules.ts',
+    file: 'services/coordinator/src/endpoints/rules.ts',
     find: 'await saveRules(database, dataSource, await rulesText(list), audited, clock.now(), checkVersion)',
     replace:
       'saveRules(database, dataSource, await rulesText(list), audited, clock.now(), checkVersion).catch(() => undefined)',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { findStrings } from './find-strings.ts'
 
-const service = 'services/coordinator/src/api/rules.ts'
+const service = 'services/coordinator/src/endpoints/rules.ts'
 const command = 'cli/src/commands/rules.ts'
 
 interface Case {

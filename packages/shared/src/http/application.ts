@@ -41,7 +41,7 @@ import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type Budgets, budgetsOf, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
 import { hasBody } from './receive-body.ts'
 import type { RefusedRequest } from './refusals.ts'
-import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
+import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route-definition.ts'
 
 /** The log of an application. */
 export interface RequestLog {

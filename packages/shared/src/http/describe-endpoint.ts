@@ -3,7 +3,7 @@ import type { FailureCode } from '@svc/domain/failure'
 import { schemaOf as schemaOfReader } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { JsonLimits } from '../wire/index.ts'
-import type { Access, Method, Route } from './route.ts'
+import type { Access, Method, Route } from './route-definition.ts'
 
 /** A JSON schema. One with a title becomes a named schema of the OpenAPI document. */
 export type JsonSchema = Readonly<Record<string, unknown>>

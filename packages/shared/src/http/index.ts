@@ -24,6 +24,6 @@ export {
 export { createPace, hasBody } from './receive-body.ts'
 export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
 export { createRequestGate, type RequestGate } from './request-gate.ts'
-export * from './route.ts'
+export * from './route-definition.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'
 export { SharedBudget } from './shared-budget.ts'

@@ -4,7 +4,7 @@ import type { Caller } from '../security/index.ts'
 import { JsonScan, parseJsonText } from '../wire/index.ts'
 import { maxUntrustedBodyBytes } from './body-limits.ts'
 import { hasBody, knownLength, receiveBody, unreadableEncoding } from './receive-body.ts'
-import type { BodyDefinition, Route } from './route.ts'
+import type { BodyDefinition, Route } from './route-definition.ts'
 import { type Release, SharedBudget } from './shared-budget.ts'
 
 const mebibyte = 1024 * 1024

@@ -1,6 +1,7 @@
 import {
   type Access,
   type AuthorizerRoles,
+  type CompilePattern,
   compilePermissions,
   filteredGroups,
   isAllowed,
@@ -97,8 +98,9 @@ function permittedCaller(
   groups: readonly string[],
   permissions: readonly Permission[],
   compatibility: boolean,
+  compilePattern: CompilePattern,
 ): Caller {
-  const compiled = compilePermissions(permissions, compileNamePattern, { compatibility })
+  const compiled = compilePermissions(permissions, compilePattern, { compatibility })
   const can: Caller['can'] = (action, type, name) => isAllowed(compiled, { action, type, name })
   return {
     identity,
@@ -133,10 +135,26 @@ export type CallerOf = (
 const maxCallers = 10_000
 const noAuthorizer: AuthorizerRoles = { users: {}, roles: {}, groupMappings: {} }
 
+const maxPatterns = 100_000
+
+/** Keeps compiled patterns, because compiling the permissions of all callers again after each change of a role takes long. */
+function createPatternCache(): CompilePattern {
+  const compiled = new Map<string, ReturnType<CompilePattern>>()
+  return (pattern) => {
+    const known = compiled.get(pattern)
+    if (known) return known
+    if (compiled.size >= maxPatterns) compiled.clear()
+    const matches = compileNamePattern(pattern)
+    compiled.set(pattern, matches)
+    return matches
+  }
+}
+
 /** Caches callers with their compiled permissions until users or roles change. */
 export function createCallerCache(settings: Settings): CallerOf {
   let createdFrom: UsersAndRoles | undefined
   const callers = new Map<string, Caller>()
+  const compilePattern = createPatternCache()
   return (authenticator, identity, groups, current) => {
     if (createdFrom !== current || callers.size >= maxCallers) {
       callers.clear()
@@ -156,6 +174,7 @@ export function createCallerCache(settings: Settings): CallerOf {
           groups,
           permissionsOfCaller(known ?? noAuthorizer, identity, groups, options),
           options.compatibility,
+          compilePattern,
         )
     callers.set(key, caller)
     return caller

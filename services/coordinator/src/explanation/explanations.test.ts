@@ -15,8 +15,8 @@ import {
 import type { Caller } from '@svc/shared/security'
 import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
-import { firstDefaultRules } from '../api/rules.ts'
 import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
+import { firstDefaultRules } from '../endpoints/rules.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createExplanations } from './index.ts'
 

@@ -92,7 +92,7 @@ export function createPreviews(
     answer: async (json, page, caller, signal) => {
       const now = clock.now()
       const request = await slices.run(() => parsePreviewRequest(json, now), signal)
-      refuseUnreadable(request, caller)
+      await slices.run(() => refuseUnreadable(request, caller), signal)
       const isOfCluster = request.segments === undefined
       const changed = isForAll(request) ? undefined : namesIn(request)
       const [stored, loading, unused] = await Promise.all([
@@ -215,9 +215,13 @@ function requestOf(dataSource: string, list: readonly Rule[]): PreviewRequest {
   }
 }
 
-/** Throws forbidden if the caller may not read a datasource that the request names. The placeholder name needs no permission. */
-function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
+/**
+ * Throws forbidden if the caller may not read a datasource that the request names. The placeholder name needs no permission.
+ * Yields regularly, because a caller may have thousands of expensive permissions.
+ */
+function* refuseUnreadable(request: PreviewRequest, caller: Caller): Generator<undefined, void> {
   for (const name of namesIn(request)) {
+    yield
     if (name !== previewDatasource && !caller.can('READ', 'DATASOURCE', name))
       throw missingPermission('READ', 'DATASOURCE', name)
   }

@@ -18,8 +18,8 @@ import {
   temporaryFolder,
   waitUntil,
 } from '@svc/shared/testing'
-import { taskRoutes } from '../api/tasks.ts'
 import { queueTasks } from '../duties/index.ts'
+import { taskRoutes } from '../endpoints/tasks.ts'
 
 /** A worker in this process that uses real stores and a real port. */
 export interface TestWorker {
