@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { maxLong } from '@svc/domain/query-scheduling'
+import { lowerPriority } from '@svc/shared/runtime'
 import { answerDescriptor } from './query-protocol.ts'
 
 const processFile = fileURLToPath(new URL('./query-process-main.ts', import.meta.url))
@@ -21,6 +22,8 @@ export interface QueryProcess {
 
 // Time after which an idle process is stopped to free its memory.
 const idleMs = 30_000
+// Queries have a lower priority than servers: a server that does not get its turn cannot accept connections in time.
+const niceness = 5
 
 /** Query processes in use and idle ones. */
 export class ProcessPool {
@@ -117,6 +120,7 @@ export class ProcessPool {
       serialization: 'advanced',
       execArgv: [],
     })
+    lowerPriority(child.pid, niceness)
     const answers = child.stdio[answerDescriptor] as unknown as Readable
     const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
     const started: QueryProcess = {
