@@ -2,6 +2,9 @@ import type { ServiceContext } from '@svc/shared/service'
 import { Agent } from 'undici'
 import { headersTimeoutMs } from './sent-request.ts'
 
+// A server on a busy machine can take more than 5 s to accept a hundred connections at once.
+const connectTimeoutMs = 10_000
+
 /** The connections of the router to other servers. */
 export interface Agents {
   /** Returns the agent for the current certificates. */
@@ -18,7 +21,7 @@ export function createAgents(stores: ServiceContext['stores']): Agents {
       bodyTimeout: 0,
       // Servers close idle connections after 65 s, possibly while a request is on its way, so close them well before.
       keepAliveMaxTimeout: 30_000,
-      connect: { ...stores.current().client, timeout: 5000 },
+      connect: { ...stores.current().client, timeout: connectTimeoutMs },
     })
   let agent = createAgent()
   stores.onChange(() => {

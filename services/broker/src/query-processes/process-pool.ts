@@ -60,11 +60,16 @@ export class ProcessPool {
   }
 
   /**
-   * Starts processes until there are enough for the short queries that may run next to an expensive query, so that they do not wait
-   * for one to start.
+   * Starts processes, one after the other, until there are enough for the short queries that may run next to an expensive query, so
+   * that they do not wait for one to start.
    */
   startSpares(): void {
-    while (!this.stopped && this.usableCount < this.minUsable) this.keep(this.start())
+    if (this.stopped || this.usableCount >= this.minUsable) return
+    const spare = this.start()
+    this.keep(spare)
+    void spare.ready.then(() => {
+      if (spare.isReady) this.startSpares()
+    })
   }
 
   /** Resolves when no process is in use, or after `maxMs`. */
