@@ -33,7 +33,7 @@ async function freePortOffset(
     const isFree = await Promise.all(bases.map((base) => isPortFree(base + offset, plan.hosts)))
     if (isFree.every(Boolean)) return offset
   }
-  throw unavailable('Could not find a --port-offset for which all ports are free')
+  throw noFreeOffset()
 }
 
 /**
@@ -63,8 +63,10 @@ export async function reservePortOffset(options: WrittenOptions = {}): Promise<P
     const release = await reservePorts(portsInUse(plan).map(({ port }) => port))
     if (release) return { portOffset, release }
   }
-  throw unavailable('Could not find a --port-offset for which all ports are free')
+  throw noFreeOffset()
 }
+
+const noFreeOffset = () => unavailable('Could not find a --port-offset for which all ports are free')
 
 const maxReservations = 100
 

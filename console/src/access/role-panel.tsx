@@ -1,5 +1,5 @@
 import { resourceTypes } from '@svc/domain/access'
-import { countOf } from '@svc/domain/text'
+import { countOf, formatList } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
 import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { useSession } from '../session/index.ts'
@@ -257,5 +257,5 @@ function whoLosesRole(users: number, mappings: number): string {
     ...(users > 0 ? [countOf(users, 'user')] : []),
     ...(mappings > 0 ? [countOf(mappings, 'group mapping')] : []),
   ]
-  return `${affected.join(' and ')} ${users + mappings === 1 ? 'loses' : 'lose'} the permissions of this role.`
+  return `${formatList(affected)} ${users + mappings === 1 ? 'loses' : 'lose'} the permissions of this role.`
 }

@@ -89,8 +89,7 @@ export const isLong = ({ runMs }: Pick<ActiveQuery, 'runMs'>, { shortMs }: Sched
  * Returns the maximum number of long queries that run while others wait. The other processes are reserved for short queries, because
  * several of them usually arrive at the same time.
  */
-export const maxLong = ({ maxRunning }: Pick<SchedulingLimits, 'maxRunning'>): number =>
-  Math.ceil(maxRunning / 2)
+export const maxLong = (maxRunning: number): number => Math.ceil(maxRunning / 2)
 
 /**
  * Returns the next step toward fair use of the processes; undefined if there is nothing to do now. The caller who has
@@ -121,7 +120,7 @@ function filling(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   const starting = firstWaiting(snapshot)
   const long = count(callers, ({ running }) => running.filter((query) => isLong(query, limits)))
   // The reserved processes are for long queries only while no other query waits.
-  const mayResume = starting === undefined || long < maxLong(limits)
+  const mayResume = starting === undefined || long < maxLong(limits.maxRunning)
   const resuming = mayResume ? firstSuspended(snapshot) : undefined
   if (resuming && (!starting || usageOf(resuming.queries, limits) < usageOf(starting.queries, limits)))
     return { kind: 'resume', caller: resuming.queries.caller, id: resuming.id }
@@ -170,7 +169,7 @@ function makingRoom(snapshot: SchedulingSnapshot): SchedulingStep | undefined {
   const long = longRunning(snapshot)
   if (long.length === 0 || count(callers, ({ running }) => running) < limits.maxRunning) return undefined
   const [greediest] = long
-  if (greediest && long.length > maxLong(limits) && firstWaiting(snapshot, 1)) {
+  if (greediest && long.length > maxLong(limits.maxRunning) && firstWaiting(snapshot, 1)) {
     const isFull = count(callers, ({ suspended }) => suspended) >= limits.maxSuspended
     return { kind: isFull ? 'reject' : 'suspend', caller: greediest.queries.caller, id: greediest.query.id }
   }

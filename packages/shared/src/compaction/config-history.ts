@@ -1,3 +1,4 @@
+import { jsonObjectOfTexts } from '@svc/domain/json'
 import { formatInstant } from '@svc/domain/time'
 import type { ValuesOf } from '@svc/domain/validation'
 import { jsonList } from '../http/index.ts'
@@ -20,8 +21,13 @@ export function compactionHistory(
 async function* pages(stored: AsyncIterable<readonly CompactionHistoryEntry[]>): AsyncGenerator<string[]> {
   for await (const entries of stored) {
     yield entries.map(({ globalConfig, compactionConfig, author, identity, comment, ip, createdAt }) => {
-      const change = { auditInfo: { author, identity, comment, ip }, auditTime: formatInstant(createdAt) }
-      return `{"globalConfig":${globalConfig},"compactionConfig":${compactionConfig},${JSON.stringify(change).slice(1)}`
+      const auditInfo = { author, identity, comment, ip }
+      return jsonObjectOfTexts([
+        ['globalConfig', globalConfig],
+        ['compactionConfig', compactionConfig ?? 'null'],
+        ['auditInfo', JSON.stringify(auditInfo)],
+        ['auditTime', JSON.stringify(formatInstant(createdAt))],
+      ])
     })
   }
 }

@@ -135,6 +135,7 @@ export type CallerOf = (
 const maxCallers = 10_000
 const noAuthorizer: AuthorizerRoles = { users: {}, roles: {}, groupMappings: {} }
 
+// More patterns than the permissions of any cluster contain.
 const maxPatterns = 100_000
 
 /** Keeps compiled patterns, because compiling the permissions of all callers again after each change of a role takes long. */

@@ -33,7 +33,7 @@ export class ProcessPool {
   private inUse = 0
   private stopped = false
   private readonly spillDirectory: string
-  readonly maxRunning: number
+  private readonly maxRunning: number
 
   /** `maxRunning` is the max number of queries that run at a time. */
   constructor(spillDirectory: string, maxRunning: number) {
@@ -64,7 +64,8 @@ export class ProcessPool {
    * that they do not wait for one to start.
    */
   startSpares(): void {
-    if (this.stopped || this.usableCount >= this.minUsable) return
+    const isStarting = this.idle.some(({ isReady }) => !isReady)
+    if (this.stopped || isStarting || this.usableCount >= this.minUsable) return
     const spare = this.start()
     this.keep(spare)
     void spare.ready.then(() => {
@@ -96,7 +97,7 @@ export class ProcessPool {
 
   /** Number of processes that are reserved for short queries. */
   private get minUsable(): number {
-    return Math.max(1, this.maxRunning - maxLong(this))
+    return Math.max(1, this.maxRunning - maxLong(this.maxRunning))
   }
 
   private takeIdle(): QueryProcess | undefined {

@@ -19,6 +19,16 @@ describe('a parser', () => {
       assert.deepEqual(await tables(sql), expected.get(sql), sql)
   })
 
+  it('parses queries at the same time', async () => {
+    const queries = [constant, withMacro, constant, 'SELECT FROM', withMacro]
+    const parsed = await Promise.allSettled(queries.map(tables))
+    assert.deepEqual(
+      parsed.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.equal((await tables(constant)).length, 1)
+  })
+
   it('continues after a query that fails', async () => {
     await assert.rejects(parse('SELECT FROM'), { code: 'invalidInput' })
     await assert.rejects(parse('DROP TABLE one'), { code: 'invalidInput' })

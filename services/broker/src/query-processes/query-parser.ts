@@ -16,12 +16,13 @@ import type { QueryText } from './query-protocol.ts'
 const memoryBytes = 64 * 2 ** 20
 
 /**
- * Parses queries one after the other, with DuckDB's parser. Its database has no data. Opening it takes longer than parsing, so
- * it is kept for the next query, unless a query changed it or failed.
+ * Parses queries with DuckDB's parser, in a database without data. Opening it takes longer than parsing, so it is kept for the
+ * next query, unless a query changed it or failed.
  */
 export class QueryParser {
   private readonly spillDirectory: string
-  private opened: Promise<LockedDatabase> | undefined
+  /** An open database that no query uses. */
+  private kept: LockedDatabase | undefined
 
   constructor(spillDirectory: string) {
     this.spillDirectory = spillDirectory
@@ -29,29 +30,26 @@ export class QueryParser {
 
   /** Parses and validates a query with its parameters. Rejects with an invalidInput Failure if it is invalid. */
   async parse(query: QueryText): Promise<Statement> {
-    const database = await this.database()
-    let canBeReused = false
+    const { kept } = this
+    this.kept = undefined
+    const database = kept ?? (await this.open())
     try {
       const { statement, hasChanged } = await parseQuery(database, query)
-      canBeReused = !hasChanged
+      if (!hasChanged) this.kept ??= database
       return statement
     } finally {
-      if (!canBeReused) {
-        this.opened = undefined
-        database.close()
-      }
+      if (this.kept !== database) database.close()
     }
   }
 
-  private database(): Promise<LockedDatabase> {
-    this.opened ??= openLockedDatabase({
+  private open(): Promise<LockedDatabase> {
+    return openLockedDatabase({
       directories: [],
       files: [],
       spillDirectory: this.spillDirectory,
       memoryLimitBytes: memoryBytes,
       threads: 1,
     })
-    return this.opened
   }
 }
 

@@ -16,18 +16,11 @@ const [spillDirectory = ''] = process.argv.slice(2)
 const parser = new QueryParser(spillDirectory)
 const answers = new Socket({ fd: answerDescriptor, readable: false, writable: true })
 answers.on('error', () => process.exit(1))
-const prepared = prepare()
 let connection: DuckDBConnection | undefined
 let cancelled = false
 
 const send = (message: QueryMessage): void => {
   process.send?.(message)
-}
-
-/** Loads all code, so that the first query does not wait for it. */
-async function prepare(): Promise<void> {
-  await import('./result-writer.ts')
-  await parser.parse({ sql: 'SELECT 1', parameters: [], schema: 'svc' }).catch(() => undefined)
 }
 
 async function work(command: Exclude<QueryCommand, { kind: 'cancel' }>): Promise<QueryMessage> {
@@ -59,8 +52,6 @@ process.on('message', async (command: QueryCommand) => {
     return
   }
   try {
-    // The parser parses one query at a time.
-    await prepared
     send(await work(command))
   } catch (error) {
     const failure = error instanceof Failure ? error : undefined
@@ -81,6 +72,8 @@ process.once('disconnect', () => process.exit())
 // Makes Linux kill this process first when memory is short.
 await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 
-await prepared
+// Load all code now, so that the first query does not wait for it.
+await import('./result-writer.ts')
+await parser.parse({ sql: 'SELECT 1', parameters: [], schema: 'svc' }).catch(() => undefined)
 send({ kind: 'ready' })
 flushCompileCache()
