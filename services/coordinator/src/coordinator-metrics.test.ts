@@ -5,7 +5,7 @@ import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import { createDutyGroup } from '@svc/shared/duties'
 import { createMetrics } from '@svc/shared/metrics'
 import { ensureDefaultRules, saveConfig, saveRules, sql } from '@svc/shared/postgres'
-import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
+import { createTestContext, createTestStores, serverReport, storeSegments } from '@svc/shared/testing'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createSegmentInventory, followRules, ServerInventory } from './inventory/index.ts'
 
@@ -29,26 +29,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
   const servers = new ServerInventory(60_000, counting, table)
   const report = (name: string, tier: string, given: object = {}) => {
     servers.take(
-      [
-        {
-          name,
-          process: name,
-          type: 'historical',
-          tier,
-          priority: 0,
-          maxSizeBytes: 100,
-          usedSizeBytes: 10,
-          session: name,
-          term: 1,
-          from: 0,
-          to: 0,
-          segments: [],
-          changes: [],
-          failures: [],
-          voidUntilMs: 0,
-          ...given,
-        },
-      ],
+      [serverReport(name, { tier, maxSizeBytes: 100, usedSizeBytes: 10, session: name, ...given })],
       1,
       performance.now(),
     )

@@ -24,6 +24,7 @@ export { listenWithStores, openPorts, storesAuthority, withTls } from './open-po
 export { recordingLogger } from './recording-logger.ts'
 export { startReportTaker } from './report-taker.ts'
 export { type S3Fault, type S3Request, type S3StandIn, standInBucket, startS3StandIn } from './s3-stand-in.ts'
+export { serverReport } from './server-report.ts'
 export { createTestContext, type TestContext } from './service-context.ts'
 export { testSettings } from './settings.ts'
 export { canMountSmallDisk, doorOf, runOnSmallDisk } from './small-disk.ts'

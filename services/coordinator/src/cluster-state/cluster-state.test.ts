@@ -4,7 +4,7 @@ import { type Segment, segmentId } from '@svc/domain/segment'
 import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { saveConfig, saveRules, sql } from '@svc/shared/postgres'
-import { createTestStores, storeSegments } from '@svc/shared/testing'
+import { createTestStores, serverReport, storeSegments } from '@svc/shared/testing'
 import {
   createSegmentInventory,
   followRules,
@@ -56,30 +56,7 @@ function segment(daysAgo: number): Segment {
 }
 let reports = 0
 const report = (more: object = {}) =>
-  servers.take(
-    [
-      {
-        name: 'a',
-        process: 'a',
-        type: 'historical',
-        tier: 'hot',
-        priority: 0,
-        maxSizeBytes: 1000,
-        usedSizeBytes: 0,
-        session: 's',
-        term: 1,
-        from: reports,
-        to: ++reports,
-        segments: [],
-        changes: [],
-        failures: [],
-        voidUntilMs: 0,
-        ...more,
-      },
-    ],
-    1,
-    performance.now(),
-  )
+  servers.take([serverReport('a', { from: reports, to: ++reports, ...more })], 1, performance.now())
 const quiet: RunResult = {
   done: { loads: 0, drops: 0, moves: 0, markedUnused: 0 },
   waitingOvershadowed: undefined,

@@ -13,6 +13,7 @@ import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
 import {
   createTestStores,
   recordingLogger,
+  serverReport,
   startTcpGate,
   storeSegments,
   waitUntil,
@@ -77,20 +78,8 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   const name = `server${++servers}`
   const log = new ReportLog(new ServedSegments())
   const inventory = new ServerInventory(60_000)
-  const report = (given: object = {}) => ({
-    ...log.next(),
-    name,
-    process: name,
-    type: 'historical' as const,
-    tier: 'hot',
-    priority: 0,
-    maxSizeBytes: 1000,
-    usedSizeBytes: 0,
-    voidUntilMs: 0,
-    term: 1,
-    segments: served.map(({ id }) => id),
-    ...given,
-  })
+  const report = (given: object = {}) =>
+    serverReport(name, { ...log.next(), segments: served.map(({ id }) => id), ...given })
   inventory.take([report()], 1, performance.now())
   const logger = recordingLogger()
   const waits: string[] = []

@@ -5,7 +5,7 @@ import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import type { Route } from '@svc/shared/http'
 import { copySegments, ensureDefaultRules, saveRules, saveTask, sql } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
-import { createTestContext, createTestStores } from '@svc/shared/testing'
+import { createTestContext, createTestStores, serverReport } from '@svc/shared/testing'
 import { createChangeFeed, createInventories } from '../change-stream/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { changesRoute } from './changes.ts'
@@ -79,25 +79,7 @@ const store = (list: readonly Segment[]) =>
   })
 const report = (served: readonly Segment[]) =>
   servers.take(
-    [
-      {
-        name: 'a',
-        process: 'a',
-        type: 'historical',
-        tier: 'hot',
-        priority: 0,
-        maxSizeBytes: 1000,
-        usedSizeBytes: served.length * 10,
-        session: 's',
-        term: 1,
-        from: 0,
-        to: 0,
-        segments: served.map(({ id }) => id),
-        changes: [],
-        failures: [],
-        voidUntilMs: 0,
-      },
-    ],
+    [serverReport('a', { usedSizeBytes: served.length * 10, segments: served.map(({ id }) => id) })],
     1,
     performance.now(),
   )

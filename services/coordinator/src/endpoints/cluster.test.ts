@@ -18,6 +18,7 @@ import {
   createTestStores,
   type HttpCall,
   httpRequest,
+  serverReport,
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
@@ -72,21 +73,13 @@ const setRules = async (dataSource: string, tieredReplicants: object) => {
 }
 
 function reportOf(name: string, tier: string, served: readonly Segment[] = [], given: object = {}) {
-  const log = new ReportLog(new ServedSegments())
-  return {
-    ...log.next(),
-    name,
-    process: name,
-    type: 'historical',
+  return serverReport(name, {
+    ...new ReportLog(new ServedSegments()).next(),
     tier,
-    priority: 0,
     maxSizeBytes: 100,
-    usedSizeBytes: 0,
-    voidUntilMs: 0,
-    term: 1,
     segments: served.map(({ id }) => id),
     ...given,
-  }
+  })
 }
 const report = (...reports: object[]) => request(reportPath, { method: 'POST', body: { servers: reports } })
 

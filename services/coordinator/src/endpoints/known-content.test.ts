@@ -11,6 +11,7 @@ import {
   createTestContext,
   createTestStores,
   httpRequest,
+  serverReport,
   storeSegments,
   type TestContext,
 } from '@svc/shared/testing'
@@ -100,17 +101,12 @@ const usedSizeOf = (served: readonly Segment[]) => served.reduce((sum, { sizeByt
 
 function reportOf(name: keyof typeof content): ServerReport {
   const { served, ...server } = content[name]
-  return {
+  return serverReport(name, {
     ...new ReportLog(new ServedSegments()).next(),
-    name,
-    process: name,
     ...server,
-    priority: 0,
     usedSizeBytes: usedSizeOf(served),
-    voidUntilMs: 0,
-    term: 1,
     segments: served.map(({ id }) => id),
-  }
+  })
 }
 
 /** Resets the cluster to its known content. */

@@ -7,7 +7,7 @@ import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
 import { copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
 import { openProducerConnection } from '@svc/shared/redis'
-import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
+import { createTestContext, createTestStores, httpRequest, serverReport } from '@svc/shared/testing'
 import { createChangeFeed, createInventories } from '../change-stream/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
@@ -120,24 +120,12 @@ const store = (list: readonly Segment[]) =>
 const report = (name: string, tier: string, served: readonly Segment[], more: object = {}) =>
   servers.take(
     [
-      {
-        name,
-        process: name,
-        type: 'historical',
+      serverReport(name, {
         tier,
-        priority: 0,
-        maxSizeBytes: 1000,
         usedSizeBytes: served.length * 10,
-        session: 's',
-        term: 1,
-        from: 0,
-        to: 0,
         segments: served.map(({ id }) => id),
-        changes: [],
-        failures: [],
-        voidUntilMs: 0,
         ...more,
-      },
+      }),
     ],
     1,
     performance.now(),

@@ -14,7 +14,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
-import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
+import { createTestContext, createTestStores, serverReport, storeSegments } from '@svc/shared/testing'
 import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
 import { firstDefaultRules } from '../endpoints/rules.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
@@ -78,20 +78,12 @@ async function setRules(tieredReplicants: object): Promise<void> {
 const log = new ReportLog(new ServedSegments())
 /** Takes a report of a server in the tier `hot`. */
 function report(name: string, served: readonly Segment[], more: object = {}): void {
-  const next = {
+  const next = serverReport(name, {
     ...log.next(),
-    name,
-    process: name,
-    type: 'historical' as const,
-    tier: 'hot',
-    priority: 0,
     maxSizeBytes: 100,
-    usedSizeBytes: 0,
-    voidUntilMs: 0,
-    term: 1,
     segments: served.map(({ id }) => id),
     ...more,
-  }
+  })
   servers.take([next], 1, performance.now())
 }
 const codesOf = (answer: object) =>
