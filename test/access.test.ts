@@ -6,11 +6,11 @@ import { createServer, type Server } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { readSecret } from '@svc/cli/home'
 import type { Action, Permission, ResourceType } from '@svc/domain/access'
-import { loadAudit } from '@svc/shared/postgres'
 import {
   type Answer,
   basicAuthorization,
   createHttpClient,
+  loadAudit,
   type SentRequest,
   waitUntil,
 } from '@svc/shared/testing'

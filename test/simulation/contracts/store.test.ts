@@ -63,6 +63,10 @@ function watch(promise: Promise<unknown>): () => boolean {
   return () => isSettled
 }
 
+const auditOf = async (
+  { database, functions }: Pick<Place, 'database' | 'functions'>,
+  query: real.AuditQuery,
+) => (await Array.fromAsync(functions.loadAuditInPages(database, query))).flat()
 const copy = ({ database, functions }: Place, segments: readonly Segment[], taskId = 'task') =>
   database.transaction((transaction) =>
     functions.copySegments(transaction, segments.map(inserted), taskId, firstDay),
@@ -127,7 +131,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       throw new Error('it failed')
     })
     const message = await failed.catch((error: Error) => error.message)
-    return [message, await functions.loadAudit(database, { type: 't' })]
+    return [message, await auditOf({ database, functions }, { type: 't' })]
   },
 
   'statements see what others have committed, and nothing else': async ({ database, functions, pause }) => {
@@ -220,7 +224,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       database,
       new functions.ParsedRules(),
     )
-    const history = await functions.loadAudit(database, { type: 'rules', withReplaced: true })
+    const history = await auditOf({ database, functions }, { type: 'rules', withReplaced: true })
     log.push(
       [...stored].map(([name, list]) => [name, list.length]),
       [...auditIds.keys()],
@@ -229,9 +233,11 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       auditIds.get('wiki') === history.at(-1)?.id,
       history.map(({ id: _, ...entry }) => entry),
     )
-    log.push((await functions.loadAudit(database, { type: 'rules', count: 1 })).map(({ payload }) => payload))
+    log.push(
+      (await auditOf({ database, functions }, { type: 'rules', count: 1 })).map(({ payload }) => payload),
+    )
     const interval = { start: firstDay + 1, end: firstDay + 2 }
-    log.push((await functions.loadAudit(database, { type: 'rules', interval })).length)
+    log.push((await auditOf({ database, functions }, { type: 'rules', interval })).length)
     return log
   },
 
@@ -395,7 +401,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       await functions.deleteCompactionConfig(database, 'wiki', audit, firstDay),
       await functions.loadCompactionConfig(database, 'wiki'),
     ]
-    const history = await functions.loadAudit(database, { type: 'compaction.config' })
+    const history = await auditOf({ database, functions }, { type: 'compaction.config' })
     log.push(history.map(({ key, payload }) => [key, payload === 'null']))
     return log
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { loadAudit, loadClusterTime, sql } from '../postgres/index.ts'
-import { createTestStores, fc, recordingLogger, waitUntil } from '../testing/index.ts'
+import { loadClusterTime, sql } from '../postgres/index.ts'
+import { createTestStores, fc, loadAudit, recordingLogger, waitUntil } from '../testing/index.ts'
 import { createSimulatedClock, decideClockChange, readClockChange } from './index.ts'
 
 const stores = await createTestStores({ after })

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { createTestStores } from '../testing/index.ts'
-import {
-  type AuditEntry,
-  type AuditQuery,
-  loadAudit,
-  loadAuditInPages,
-  loadAuditKeys,
-  saveAudit,
-  sql,
-} from './index.ts'
+import { createTestStores, loadAudit } from '../testing/index.ts'
+import { type AuditEntry, type AuditQuery, loadAuditInPages, loadAuditKeys, saveAudit, sql } from './index.ts'
 
 const { database } = await createTestStores({ after })
 

@@ -74,11 +74,6 @@ export async function loadAuditKeys(queries: Queries, type: string): Promise<str
   return rows.map(({ key }) => key)
 }
 
-/** Returns all entries of a short history; see `loadAuditInPages`. */
-export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
-  return (await Array.fromAsync(loadAuditInPages(queries, query))).flat()
-}
-
 /**
  * Generates the entries of a history of any size in pages of a few MiB, in the same order as Druid 37: newest first with a count,
  * oldest first without. Throws a tooLarge Failure before the first page if there are too many entries.

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { defaultClusterConfig, parseCompactionConfig } from '@svc/domain/compaction'
 import type { Failure } from '@svc/domain/failure'
-import { createTestStores } from '../testing/index.ts'
+import { createTestStores, loadAudit } from '../testing/index.ts'
 import {
   type CompactionHistoryEntry,
   changeClusterCompactionConfig,
   compactionHistoryPages,
   deleteCompactionConfig,
-  loadAudit,
   loadClusterCompactionConfig,
   loadCompactionConfig,
   loadCompactionConfigs,

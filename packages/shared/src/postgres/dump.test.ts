@@ -3,12 +3,11 @@ import { addAbortSignal, PassThrough, Readable, Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { segmentId } from '@svc/domain/segment'
-import { createTestStores, storeSegments } from '../testing/index.ts'
+import { createTestStores, loadAudit, storeSegments } from '../testing/index.ts'
 import {
   canRestore,
   dumpTables,
   knownMigrations,
-  loadAudit,
   loadSegmentRecords,
   migrateSchema,
   restoreTables,

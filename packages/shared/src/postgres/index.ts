@@ -2,7 +2,6 @@
 export {
   type AuditEntry,
   type AuditQuery,
-  loadAudit,
   loadAuditInPages,
   loadAuditKeys,
   type StoredAuditEntry,

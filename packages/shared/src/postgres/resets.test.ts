@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { segmentId } from '@svc/domain/segment'
-import { createTestStores, storeSegments } from '../testing/index.ts'
+import { createTestStores, loadAudit, storeSegments } from '../testing/index.ts'
 import {
   copyStore,
   createResetTable,
   hasCopy,
-  loadAudit,
   loadReset,
   loadSegmentRecords,
   restoreStore,

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { defaultRule, formatRule } from '@svc/domain/rules'
-import { createTestStores, waitUntil } from '../testing/index.ts'
+import { createTestStores, loadAudit, waitUntil } from '../testing/index.ts'
 import {
   type Database,
   ensureDefaultRules,
-  loadAudit,
   loadConfig,
   loadRules,
   loadRulesSnapshot,

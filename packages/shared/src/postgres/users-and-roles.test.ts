@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Permission } from '@svc/domain/access'
-import { createTestStores, waitUntil } from '../testing/index.ts'
+import { createTestStores, loadAudit, waitUntil } from '../testing/index.ts'
 import {
   addAuthenticationUser,
   addAuthorizationUser,
@@ -10,7 +10,6 @@ import {
   assignRole,
   changeSecurity,
   claimInitialization,
-  loadAudit,
   loadUsersAndRoles,
   readUsersAndRoles,
   removeAuthenticationUser,

@@ -20,6 +20,7 @@ export {
   type SentRequest,
 } from './http-client.ts'
 export { indexTask, rowsOf, rowsText } from './index-task.ts'
+export { loadAudit } from './load-audit.ts'
 export { listenWithStores, openPorts, storesAuthority, withTls } from './open-ports.ts'
 export { recordingLogger } from './recording-logger.ts'
 export { startReportTaker } from './report-taker.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { acquireLease, loadAudit, saveAudit, sql } from '@svc/shared/postgres'
-import { createTestContext, createTestStores } from '@svc/shared/testing'
+import { acquireLease, saveAudit, sql } from '@svc/shared/postgres'
+import { createTestContext, createTestStores, loadAudit } from '@svc/shared/testing'
 import { killAuditLog } from './index.ts'
 
 const stores = await createTestStores({ after })

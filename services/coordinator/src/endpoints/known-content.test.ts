@@ -4,13 +4,14 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import { formatInstant, formatInterval } from '@svc/domain/time'
-import { ensureDefaultRules, loadAudit, saveRules, sql } from '@svc/shared/postgres'
+import { ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
 import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
 import { ReportLog, ServedSegments, type ServerReport } from '@svc/shared/segment-serving'
 import {
   createTestContext,
   createTestStores,
   httpRequest,
+  loadAudit,
   serverReport,
   storeSegments,
   type TestContext,

@@ -40,7 +40,6 @@ export {
 } from './nodes.ts'
 export {
   ensureDefaultRules,
-  loadAudit,
   loadAuditInPages,
   loadAuditKeys,
   loadConfig,

@@ -17,11 +17,11 @@ export const saveAudit: typeof real.saveAudit = (queries, entry, now) =>
 // As in the product.
 const maxEntries = 10_000
 
-export const loadAudit: typeof real.loadAudit = (
+export const loadAuditInPages: typeof real.loadAuditInPages = async function* (
   queries,
   { type, key, keys, count, interval, withReplaced = false },
-) =>
-  statement(queries, (view) => {
+) {
+  yield await statement(queries, (view) => {
     const found = view
       .rows(view.tables.audit)
       .filter(
@@ -35,9 +35,6 @@ export const loadAudit: typeof real.loadAudit = (
     if (count === undefined && found.length > maxEntries) throw tooLarge('The history is too long')
     return count === undefined ? found : found.reverse().slice(0, count)
   })
-
-export const loadAuditInPages: typeof real.loadAuditInPages = async function* (queries, query) {
-  yield await loadAudit(queries, query)
 }
 
 export const loadAuditKeys: typeof real.loadAuditKeys = (queries, type) =>
