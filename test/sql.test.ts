@@ -289,7 +289,9 @@ describe('permissions', async () => {
     test(`lists show only readable datasources: ${query}`, async () => {
       const shown = await sqlRows(router, query, { credentials: credentialsOf('reader') })
       assert.deepEqual(shown.flat(), expected)
-      assert.deepEqual(await sqlRows(router, query, { credentials: credentialsOf('nothing') }), [])
+      const without = await querySql(router, query, { credentials: credentialsOf('nothing') })
+      assert.equal(without.status, 403, without.text)
+      assert.match(without.text, /expected \[READ\] on \[STATE\] or on at least one datasource/)
     })
   }
 })

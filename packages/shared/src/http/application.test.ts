@@ -1110,6 +1110,11 @@ describe('an ambiguous request', () => {
       'GET /open HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n',
       /more than one \[Host\] header/,
     ],
+    [
+      'two logins',
+      'GET /open HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YTph\r\nAuthorization: Basic Yjpi\r\n\r\n',
+      /more than one \[Authorization\] header/,
+    ],
     ['a host with a blank', 'GET /open HTTP/1.1\r\nHost: a b\r\n\r\n', /Invalid \[Host\] header/],
     ['no host', 'GET /open HTTP/1.1\r\n\r\n', /no \[Host\] header/],
     ['version 0.9', 'GET /open HTTP/0.9\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[0.9\]/],

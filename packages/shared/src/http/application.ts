@@ -181,6 +181,8 @@ function ambiguityOf({ httpVersion, headersDistinct }: Request): string | undefi
     return `Unsupported HTTP version [${httpVersion}]: expected [1.1] or [1.0]`
   const [host, ...others] = headersDistinct.host ?? []
   if (others.length > 0) return 'The request has more than one [Host] header; expected exactly one'
+  if ((headersDistinct.authorization?.length ?? 0) > 1)
+    return 'The request has more than one [Authorization] header; expected at most one'
   if (host === undefined)
     return httpVersion === '1.1' ? 'The request has no [Host] header; expected exactly one' : undefined
   return hostPattern.test(host)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
-import { Failure, timedOut } from '@svc/domain/failure'
+import { Failure, forbidden, timedOut } from '@svc/domain/failure'
 import { type Interval, joinIntervals } from '@svc/domain/time'
 import type { Settings } from '@svc/shared/config'
 import { identifier } from '@svc/shared/duckdb'
@@ -132,13 +132,16 @@ export function limitsOf(settings: Settings, spillDirectory: string) {
 // Callers without read permissions cannot query any rows, so their queries should be fast.
 const maxRunMsWithoutPermission = 1000
 
+/** Returns whether a caller has READ on STATE or any datasource. */
+const mayReadAny = (caller: Caller): boolean =>
+  caller.hasAny('READ', 'DATASOURCE') || caller.hasAny('READ', 'STATE')
+
 /** Returns the owner of a query, for scheduling. */
 function ownerOf(caller: Caller, settings: Settings): QueryOwner {
-  const mayRead = caller.hasAny('READ', 'DATASOURCE') || caller.hasAny('READ', 'STATE')
   return {
     caller: JSON.stringify([caller.authenticator, caller.identity]),
     weight: settings.get('svc.query.callerWeights').get(caller.identity) ?? 1,
-    maxRunMs: mayRead ? undefined : maxRunMsWithoutPermission,
+    maxRunMs: mayReadAny(caller) ? undefined : maxRunMsWithoutPermission,
   }
 }
 
@@ -212,13 +215,21 @@ function timesOf(dataSource: string, tables: Statement['tables']): readonly Inte
   return joinIntervals(times)
 }
 
-function systemTablesOf({ sql }: CallerQuery, tables: readonly TableReference[]): ReadonlySet<SystemTable> {
+function systemTablesOf(
+  { caller, sql }: CallerQuery,
+  tables: readonly TableReference[],
+): ReadonlySet<SystemTable> {
   const found = new Set<SystemTable>()
   for (const { schema, name, offset } of tables) {
     if (schema !== 'sys' && schema !== 'information_schema') continue
+    const shown = schema === 'sys' ? 'sys' : 'INFORMATION_SCHEMA'
+    if (!mayReadAny(caller)) {
+      throw forbidden(
+        `Missing permission for [${shown}.${name}]: expected [READ] on [STATE] or on at least one datasource`,
+      )
+    }
     const table = findSystemTable(schema, name)
     if (!table) {
-      const shown = schema === 'sys' ? 'sys' : 'INFORMATION_SCHEMA'
       throw queryFailure(sql, offset, `Table [${shown}.${name}] does not exist`)
     }
     found.add(table)
