@@ -9,7 +9,7 @@ interface LoadsBefore {
 
 /**
  * Returns what is in the load queues of servers, given by number, before a segment that is in all of them, given by row: loads
- * that were requested earlier, or by the same run for segments that come first. Scans all replicas once.
+ * that were requested earlier, or by the same run for segments that come first. Scans all pending requests once.
  */
 export function queuedLoads(
   table: SegmentTable,
@@ -30,7 +30,8 @@ export function queuedLoads(
   const isLoading = (entry: number): boolean => (copies.flagsOf[entry]! & copyFlag.loading) !== 0
   const marks = new Uint8Array(table.rowLimit)
   marks[row] = 1
-  for (let entry = 0; entry < copies.limit; entry += 1) {
+  for (let index = 0; index < copies.pendingCount; index += 1) {
+    const entry = copies.pendingEntries[index]!
     const queue = isLoading(entry) ? queues.get(copies.serverOf[entry]!) : undefined
     if (queue === undefined) continue
     const other = copies.rowOf[entry]!

@@ -18,6 +18,8 @@ export const copyFlag = {
   listed: 64,
 } as const
 
+const pendingFlags = copyFlag.loading | copyFlag.dropping
+
 /**
  * Which servers hold, load, or drop each segment. Entries are in typed arrays, linked into one chain per row of the
  * segment table. Servers are identified by numbers that the caller assigns.
@@ -34,6 +36,11 @@ export class CopyTable {
   flagsOf = new Uint8Array(0)
   /** When the pending request was sent, in milliseconds of the caller's clock. */
   sentAtOf = new Float64Array(0)
+  /** The entries with a queued load or drop, in no particular order; `pendingCount` of them are in use. */
+  pendingEntries = new Int32Array(0)
+  pendingCount = 0
+  /** Where each pending entry is in `pendingEntries`. */
+  private pendingAtOf = new Int32Array(0)
   private firstFree = -1
 
   /** Adds an empty chain for a row. */
@@ -65,8 +72,27 @@ export class CopyTable {
       return -1
     }
     if (entry < 0) entry = this.add(row, server)
-    this.flagsOf[entry] = flags
+    this.setFlags(entry, flags)
     return entry
+  }
+
+  private setFlags(entry: number, flags: number): void {
+    const wasPending = (this.flagsOf[entry]! & pendingFlags) !== 0
+    this.flagsOf[entry] = flags
+    const isPending = (flags & pendingFlags) !== 0
+    if (wasPending === isPending) return
+    if (isPending) {
+      this.pendingEntries = grown(this.pendingEntries, this.pendingCount + 1)
+      this.pendingEntries[this.pendingCount] = entry
+      this.pendingAtOf[entry] = this.pendingCount
+      this.pendingCount += 1
+      return
+    }
+    this.pendingCount -= 1
+    const last = this.pendingEntries[this.pendingCount]!
+    const place = this.pendingAtOf[entry]!
+    this.pendingEntries[place] = last
+    this.pendingAtOf[last] = place
   }
 
   private add(row: number, server: number): number {
@@ -81,6 +107,7 @@ export class CopyTable {
       this.serverOf = grown(this.serverOf, this.limit)
       this.flagsOf = grown(this.flagsOf, this.limit)
       this.sentAtOf = grown(this.sentAtOf, this.limit)
+      this.pendingAtOf = grown(this.pendingAtOf, this.limit)
     }
     this.nextOf[entry] = this.firstOf[row]!
     this.firstOf[row] = entry
@@ -98,6 +125,7 @@ export class CopyTable {
       while (nextOf[before] !== entry) before = nextOf[before]!
       nextOf[before] = nextOf[entry]!
     }
+    this.setFlags(entry, 0)
     this.serverOf[entry] = -1
     nextOf[entry] = this.firstFree
     this.firstFree = entry

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import { segmentId } from '../segment/index.ts'
-import { SegmentTable } from './index.ts'
+import { copyFlag, SegmentTable } from './index.ts'
 
 const day = 86_400_000
 
@@ -24,5 +25,41 @@ describe('datasourceNameOf', () => {
 
   it('returns undefined for a segment that was never used', () => {
     assert.equal(new SegmentTable().datasourceNameOf(newSegment('wiki').id), undefined)
+  })
+})
+
+describe('pendingEntries', () => {
+  it('has exactly the entries with a queued load or drop, after any changes', () => {
+    const { served, loading, dropping, moving } = copyFlag
+    const change = fc.record({
+      row: fc.nat(4),
+      server: fc.nat(4),
+      set: fc.constantFrom(0, served, loading, dropping, loading | moving),
+      clear: fc.constantFrom(0, served, loading, dropping, 255),
+    })
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 200 }), (changes) => {
+        const table = new SegmentTable()
+        const ids = ['a', 'b', 'c', 'd', 'e'].map((name) => {
+          const segment = newSegment(name)
+          table.put(segment)
+          return segment.id
+        })
+        for (const { row, server, set, clear } of changes) table.changeCopy(ids[row]!, server, set, clear)
+        const { copies } = table
+        const pending = Array.from(
+          { length: copies.pendingCount },
+          (_, index) => copies.pendingEntries[index]!,
+        )
+        const expected: number[] = []
+        for (let entry = 0; entry < copies.limit; entry += 1)
+          if (copies.serverOf[entry] !== -1 && (copies.flagsOf[entry]! & (loading | dropping)) !== 0)
+            expected.push(entry)
+        assert.deepEqual(
+          pending.sort((one, other) => one - other),
+          expected,
+        )
+      }),
+    )
   })
 })

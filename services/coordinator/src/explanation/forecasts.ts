@@ -1,15 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type ExplainedCluster, forecastRun, type RunForecast } from '@svc/domain/explanation'
-import type { RulesByName } from '@svc/domain/rules'
+import type { LoadingServer } from '@svc/domain/loading'
 import { finishInSlices } from '@svc/shared/slices'
 import { haveSameRules } from '../cluster-state/index.ts'
 
-/** What a forecast depends on. The texts are created with the forecast, because the table changes later. */
-interface ForecastBasis {
-  readonly rules: RulesByName
-  /** Everything else but what servers have and load. */
-  readonly lasting: string
-  /** What servers have and load. */
-  readonly passing: string
+/** What a forecast depends on. The numbers are copied with the forecast, because the table changes later. */
+interface ForecastBasis extends Pick<ExplainedCluster, 'rules' | 'servers' | 'limits' | 'awaited'> {
+  /** Number of changes to the used segments of each datasource. */
+  readonly changes: readonly number[]
+  /** Number of changes to what servers have. */
+  readonly servedChanges: number
   /** Number of runs before. */
   readonly runs: number
 }
@@ -57,11 +57,11 @@ export function createForecasts(
     const isMany = cluster.table.usedCount >= many
     const maxManyAgeMs = Math.max(maxAgeMs, cluster.table.usedCount * maxAgePerSegmentMs)
     const isSameCluster = (one: ForecastBasis): boolean =>
-      one.lasting === basis.lasting && haveSameRules(one.rules, basis.rules)
+      haveSameParts(one, basis) && haveSameRules(one.rules, basis.rules)
     const isUsable = (one: KeptForecast): boolean => {
       if (one.runs !== basis.runs || !isSameCluster(one)) return false
       const ageMs = one.finishedAtMs === undefined ? 0 : performance.now() - one.finishedAtMs
-      return isMany ? ageMs < maxManyAgeMs : ageMs < maxAgeMs && one.passing === basis.passing
+      return isMany ? ageMs < maxManyAgeMs : ageMs < maxAgeMs && haveSameLoads(one, basis)
     }
     const current = newest !== undefined && isUsable(newest) ? newest : start(cluster, basis)
     const isLastRuns = isMany && finished !== undefined && finished.runs >= basis.runs - 1
@@ -73,18 +73,29 @@ export function createForecasts(
 
 function basisOf({ servers, table, limits, awaited, rules }: ExplainedCluster, runs: number): ForecastBasis {
   const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-  const lasting = servers.map(
-    ({ queuedLoads: _, usedSizeBytes: __, loadingSizeBytes: ___, ...server }) => server,
-  )
-  const passing = servers.map(({ queuedLoads, usedSizeBytes, loadingSizeBytes }) => [
-    queuedLoads,
-    usedSizeBytes,
-    loadingSizeBytes,
-  ])
-  return {
-    rules,
-    runs,
-    lasting: JSON.stringify([lasting, changes, limits, awaited]),
-    passing: JSON.stringify([passing, table.servedChanges]),
-  }
+  return { rules, servers, limits, awaited, changes, servedChanges: table.servedChanges, runs }
 }
+
+/** Whether two clusters have the same used segments, servers, and limits. Servers may have and load other segments. */
+const haveSameParts = (one: ForecastBasis, other: ForecastBasis): boolean =>
+  one.servers.length === other.servers.length &&
+  one.servers.every((server, index) => isSameServer(server, other.servers[index]!)) &&
+  isDeepStrictEqual([one.changes, one.limits, one.awaited], [other.changes, other.limits, other.awaited])
+
+const isSameServer = (one: LoadingServer, other: LoadingServer): boolean =>
+  one.number === other.number &&
+  one.name === other.name &&
+  one.type === other.type &&
+  one.tier === other.tier &&
+  one.maxSizeBytes === other.maxSizeBytes &&
+  one.decommissioning === other.decommissioning
+
+/** Whether the servers of two clusters with the same parts have and load the same segments. */
+const haveSameLoads = (one: ForecastBasis, other: ForecastBasis): boolean =>
+  one.servedChanges === other.servedChanges &&
+  one.servers.every(
+    ({ usedSizeBytes, loadingSizeBytes, queuedLoads }, index) =>
+      usedSizeBytes === other.servers[index]!.usedSizeBytes &&
+      loadingSizeBytes === other.servers[index]!.loadingSizeBytes &&
+      queuedLoads === other.servers[index]!.queuedLoads,
+  )

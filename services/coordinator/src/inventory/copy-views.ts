@@ -1,11 +1,20 @@
 import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
 import type { PendingRequest } from './pending-request.ts'
 
-const { served, loading, dropping } = copyFlag
+const { served, dropping } = copyFlag
 
-function* entriesOf({ copies }: SegmentTable, server: number, flags: number): Generator<number> {
+function* servedEntries({ copies }: SegmentTable, server: number): Generator<number> {
   for (let entry = 0; entry < copies.limit; entry++)
-    if (copies.serverOf[entry] === server && ((copies.flagsOf[entry] as number) & flags) !== 0) yield entry
+    if (copies.serverOf[entry] === server && ((copies.flagsOf[entry] as number) & served) !== 0) yield entry
+}
+
+function pendingEntries({ copies }: SegmentTable, server: number): number[] {
+  const entries: number[] = []
+  for (let index = 0; index < copies.pendingCount; index++) {
+    const entry = copies.pendingEntries[index] as number
+    if (copies.serverOf[entry] === server) entries.push(entry)
+  }
+  return entries.sort((one, other) => one - other)
 }
 
 /** IDs of the segments that one server serves. Iterating over them scans all replicas of the cluster. */
@@ -25,18 +34,18 @@ export class ServedIds implements Iterable<string> {
 
   count(): number {
     let count = 0
-    for (const _entry of entriesOf(this.table, this.server, served)) count += 1
+    for (const _entry of servedEntries(this.table, this.server)) count += 1
     return count
   }
 
   *[Symbol.iterator](): Generator<string> {
     const { table } = this
-    for (const entry of entriesOf(table, this.server, served))
+    for (const entry of servedEntries(table, this.server))
       yield table.idOf(table.copies.rowOf[entry] as number)
   }
 }
 
-/** Unanswered requests to one server, by segment ID. */
+/** Unanswered requests to one server, by segment ID. Iterating over them scans all unanswered requests of the cluster. */
 export class PendingView implements Iterable<[string, PendingRequest]> {
   private readonly table: SegmentTable
   private readonly server: number
@@ -47,7 +56,7 @@ export class PendingView implements Iterable<[string, PendingRequest]> {
   }
 
   get size(): number {
-    return [...entriesOf(this.table, this.server, loading | dropping)].length
+    return pendingEntries(this.table, this.server).length
   }
 
   *keys(): Generator<string> {
@@ -57,7 +66,7 @@ export class PendingView implements Iterable<[string, PendingRequest]> {
   *[Symbol.iterator](): Generator<[string, PendingRequest]> {
     const { table } = this
     const { copies } = table
-    for (const entry of entriesOf(table, this.server, loading | dropping)) {
+    for (const entry of pendingEntries(table, this.server)) {
       const row = copies.rowOf[entry] as number
       const isDrop = ((copies.flagsOf[entry] as number) & dropping) !== 0
       yield [

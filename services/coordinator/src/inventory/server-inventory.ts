@@ -359,12 +359,8 @@ export class ServerInventory {
    * number of pending requests.
    */
   voidPending(): number {
-    let count = 0
-    const { copies } = this.table
-    for (let entry = 0; entry < copies.limit; entry++)
-      if (copies.serverOf[entry] !== -1 && ((copies.flagsOf[entry] as number) & pendingFlags) !== 0) count++
     for (const name of this.byName.keys()) this.voidPendingOf(name)
-    return count
+    return this.table.copies.pendingCount
   }
 
   /** Voids all pending requests of one server, which may or may not receive them. */
@@ -396,8 +392,8 @@ export class ServerInventory {
     for (const name of [...this.lostByName.keys()].slice(0, -maxLost)) this.lostByName.delete(name)
     for (const { failed } of this.byName.values()) failed.deleteOld(nowMs)
     const { copies } = this.table
-    for (let entry = 0; entry < copies.limit; entry++) {
-      if (copies.serverOf[entry] === -1 || ((copies.flagsOf[entry] as number) & pendingFlags) === 0) continue
+    for (let index = 0; index < copies.pendingCount; index++) {
+      const entry = copies.pendingEntries[index] as number
       if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) continue
       const server = this.byNumber[copies.serverOf[entry] as number]
       if (!server) continue
@@ -466,12 +462,11 @@ export class ServerInventory {
         { loads: 0, loadSizeBytes: 0, drops: 0, oldestLoadAtMs: Number.POSITIVE_INFINITY },
       ]),
     )
-    for (let entry = 0; entry < copies.limit; entry++) {
-      const flags = copies.flagsOf[entry] as number
-      if (copies.serverOf[entry] === -1 || (flags & pendingFlags) === 0) continue
+    for (let index = 0; index < copies.pendingCount; index++) {
+      const entry = copies.pendingEntries[index] as number
       const queue = queues.get(copies.serverOf[entry] as number)
       if (!queue) continue
-      if ((flags & dropping) !== 0) {
+      if (((copies.flagsOf[entry] as number) & dropping) !== 0) {
         queue.drops += 1
       } else {
         queue.loads += 1
@@ -527,6 +522,7 @@ export class ServerInventory {
 
   /** Returns the clones that report, each with its source server. */
   clones(nowMs: number, { leaving, clones }: ServerParts): ServerClone[] {
+    if (clones.size === 0) return []
     return this.describe(nowMs, leaving).flatMap((target) => {
       const source = clones.get(target.name)
       return source === undefined ? [] : [{ target, source: this.byName.get(source)?.number }]
