@@ -47,7 +47,7 @@ async function ensureBuild() {
 async function buildOnce(folder) {
   const started = performance.now()
   const onTerminal = process.stderr.isTTY
-  if (onTerminal) process.stderr.write('Building svc …')
+  if (onTerminal) process.stderr.write('Building svc…')
   const staging = `${folder}.new-${process.pid}`
   try {
     await bundle(staging, programs)

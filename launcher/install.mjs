@@ -149,7 +149,7 @@ async function step(what, file, args, extraEnv, hasEffect = () => true) {
 async function progress(what, work) {
   const started = performance.now()
   const onTerminal = process.stderr.isTTY
-  if (onTerminal) process.stderr.write(`Installing ${what} …`)
+  if (onTerminal) process.stderr.write(`Installing ${what}…`)
   try {
     await work()
   } catch (error) {

@@ -31,7 +31,7 @@ try {
     )
   if (cluster.trusted !== undefined) print(`Certificate to trust: ${trustStoreFile(cluster.home.pki)}`)
   await requested
-  print('Stopping …')
+  print('Stopping…')
   await cluster.stop()
 } catch (error) {
   process.exitCode = exitStatusOf(error)

@@ -248,7 +248,7 @@ class ClusterStart {
   }
 
   private async startRedis(password: string): Promise<void> {
-    const onDownload = () => this.report('Downloading Redis …')
+    const onDownload = () => this.report('Downloading Redis…')
     const program = await findRedis({
       searchPath: process.env.PATH ?? '',
       cacheFolder: redisCache,

@@ -390,7 +390,7 @@ test('in the foreground, the first Ctrl-C stops everything in order', async () =
   assert.equal(status, 0)
   assert.match(stdout, /^role +instance +URL +pid +state$/m)
   assert.match(stdout, /^Ready in \d+\.\d s: https:\/\/127\.0\.0\.1:\d+$/m)
-  assert.match(stdout, /Stopping …\nStopped\.\n$/)
+  assert.match(stdout, /Stopping…\nStopped\.\n$/)
   assert.ok(!stdout.includes('\u001b'), 'plain text without a terminal')
   assert.deepEqual(processes.filter(isRunning), [])
 })

@@ -27,7 +27,7 @@ function addStart(bench: Command): void {
   bench
     .command('start')
     .description(
-      'Measure the start time of a cluster and its memory use when idle (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+      'Measure the startup time of a cluster and its memory use when idle (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
     )
     .option('--rounds <n>', 'Number of rounds', '5')
     .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither)', 'secure')

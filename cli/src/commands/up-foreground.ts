@@ -27,7 +27,7 @@ export async function runInForeground(options: ForegroundOptions): Promise<void>
   keepConsoleCurrent((problem) => out.write(`${problem}\n`))
   if (!options.json) out.write('Press Ctrl-C to stop the cluster.\n')
   await requested
-  out.write('Stopping …\n')
+  out.write('Stopping…\n')
   await cluster.stop()
   out.write('Stopped.\n')
 }

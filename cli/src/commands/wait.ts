@@ -41,11 +41,11 @@ export function addWait(program: Command): void {
     .argument('<state>', `State: ${states.join(', ')}`)
     .option(
       '--datasource <name>',
-      'Wait only for this datasource (only with the state loaded, tasks, or compaction)',
+      'Wait only for this datasource (only with the loaded, tasks, or compaction state)',
     )
     .option(
       '--replicas',
-      'Wait for every replica that rules require, instead of one replica per segment (for the state loaded)',
+      'Wait for every replica that rules require, instead of one replica per segment (only with the loaded state)',
     )
     .option('--timeout <seconds>', 'How long to wait, in seconds', '600')
     .option('--json', 'Print JSON')

@@ -80,7 +80,7 @@ async function runIn(home: DemoHome, { portOffset, out, signal, onStep }: DemoOp
     await ingest(run, endMs, out)
     await showSteps(run)
   } finally {
-    out.write('Stopping …\n')
+    out.write('Stopping…\n')
     await cluster.stop()
   }
 }

@@ -157,7 +157,7 @@ function partsOf(
   if (unknown !== undefined) {
     const example = known[0] === undefined ? '' : `, such as [${fieldAt(known[0])}]`
     throw invalidInput(
-      `Invalid value [${unknown}] for [--target]: expected a part that the files declare or the plan changes${example}`,
+      `Invalid value [${unknown}] for [--target]: expected a part that is declared in the files or changed by the plan${example}`,
     )
   }
   return changes.filter((change) => parts.some((part) => isInPart(part, change.path)))

@@ -131,7 +131,7 @@ async function onlyName(
   const [only, ...others] = names
   if (only === undefined)
     throw notFound(
-      'The cluster does not store users: either it does not require logins, or a directory checks all of them',
+      'The cluster does not store users: either it does not require logins, or it checks all logins against an LDAP directory',
     )
   if (others.length > 0)
     throw invalidInput(`Missing value for [${option}]: expected one of [${names.join(', ')}]`)

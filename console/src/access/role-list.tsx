@@ -71,7 +71,7 @@ export function MappingList({ access, subject, canWrite, onSelect }: ListInput) 
         )}
       </div>
       {entries.length === 0 ? (
-        <p className="dim">None. A group mapping gives the members of LDAP groups roles.</p>
+        <p className="dim">None. A group mapping assigns roles to the members of LDAP groups.</p>
       ) : (
         <table>
           <thead>

@@ -141,8 +141,8 @@ function effectText(kind: FaultKind, place: FaultPlace): string {
     const { effect, virtualEffect } = faultChoices.find((choice) => choice.kind === kind)!
     return place.node.role === 'virtual' ? virtualEffect : effect
   }
-  const effect = kind === 'cut' ? 'fails without a response' : 'waits'
-  return `Each request from the first server to the second ${effect}. Other requests of both servers are not affected.`
+  const effect = kind === 'cut' ? 'fails without a response' : 'is delayed'
+  return `Each request from the first server to the second ${effect}. Other requests to and from these servers are not affected.`
 }
 
 function ServerChoice({

@@ -12,7 +12,7 @@ export const faultChoices: readonly {
   {
     kind: 'latency',
     label: 'Slow',
-    effect: 'Each request to it waits.',
+    effect: 'Each request to it is delayed.',
     virtualEffect: 'Each of its loads and drops starts later.',
   },
   {

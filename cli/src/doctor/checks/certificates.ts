@@ -173,7 +173,7 @@ export const tlsChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.enablePlaintextPort'),
-              problem: '[druid.enablePlaintextPort] is false, and [druid.enableTlsPort] is not true',
+              problem: '[druid.enablePlaintextPort] is [false], and [druid.enableTlsPort] is not [true]',
               effect: 'The server does not start, because it has neither a plaintext port nor a TLS port.',
               fix: 'Set [druid.enableTlsPort] to true.',
             },
@@ -188,7 +188,7 @@ export const tlsChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.enableTlsPort'),
-              problem: '[druid.enableTlsPort] is true, but [druid.server.https.keyStorePath] is not set',
+              problem: '[druid.enableTlsPort] is [true], but [druid.server.https.keyStorePath] is not set',
               effect: 'The server does not start.',
               fix: 'Set [druid.server.https.keyStorePath], and the type and password of the key store.',
             },
@@ -203,7 +203,7 @@ export const tlsChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.enableTlsPort'),
-              problem: '[druid.enableTlsPort] is true, but [druid.client.https.trustStorePath] is not set',
+              problem: '[druid.enableTlsPort] is [true], but [druid.client.https.trustStorePath] is not set',
               effect:
                 'The servers start, but cannot call each other or themselves: duties fail with [no sslContext].',
               fix: `Set [druid.client.https.trustStorePath], and load the extension [simple-client-sslcontext].${javaTrustStoreNoteOfServers(server, input)}`,

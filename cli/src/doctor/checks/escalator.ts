@@ -31,7 +31,7 @@ export const escalatorChecks: readonly Check[] = [
       return [
         {
           at: placeOf(server, server.properties.has(typeProperty) ? typeProperty : chainProperty),
-          problem: `[${chainProperty}] requires a login, but [${typeProperty}] is ${server.properties.has(typeProperty) ? 'noop' : 'not set'}`,
+          problem: `[${chainProperty}] requires a login, but [${typeProperty}] is ${server.properties.has(typeProperty) ? '[noop]' : 'not set'}`,
           effect: cannotCall,
           fix: `Set [${typeProperty}] to basic, and also set [${userProperty}], [${passwordProperty}], and [${authorizerProperty}].`,
         },

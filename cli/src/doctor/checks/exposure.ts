@@ -43,7 +43,7 @@ export const exposureChecks: readonly Check[] = [
                   ? 'druid.enablePlaintextPort'
                   : 'druid.enableTlsPort',
               ),
-              problem: `[druid.enableTlsPort] is true, but [druid.enablePlaintextPort] is ${server.properties.has('druid.enablePlaintextPort') ? 'also true' : 'not set and defaults to true'}`,
+              problem: `[druid.enableTlsPort] is [true], but [druid.enablePlaintextPort] is ${server.properties.has('druid.enablePlaintextPort') ? 'also [true]' : 'not set and defaults to true'}`,
               effect:
                 'The API is also available without TLS, so passwords and data can still be sent unencrypted.',
               fix: 'Set [druid.enablePlaintextPort] to false.',
@@ -59,7 +59,7 @@ export const exposureChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.enableTlsPort'),
-              problem: 'Logins are required, but [druid.enableTlsPort] is not true',
+              problem: 'Logins are required, but [druid.enableTlsPort] is not [true]',
               effect: 'Passwords are sent unencrypted, including between servers.',
               fix: 'Set [druid.enableTlsPort] to true and configure a key store, unless something else encrypts all connections.',
             },

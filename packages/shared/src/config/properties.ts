@@ -314,7 +314,7 @@ export const properties = {
   ),
   'svc.client.https.crlPath': property(
     text,
-    'certificate revocation lists for server certificates (PEM or DER), one for each authority in the chain',
+    'certificate revocation lists (PEM or DER) for server certificates, one for each authority in the chain',
   ),
 
   'svc.extensions.loadList': property(

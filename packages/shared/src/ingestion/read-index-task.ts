@@ -129,7 +129,7 @@ const readInputSource = readByType<InputSource>(
 const readSeparator = checked(
   readText,
   (text) => /^[^"\r\n]$/.test(text),
-  'a single character other than a quote or a line break',
+  'a single character other than a double quote or a line break',
 )
 const readColumns = checked(
   readList(readInputColumn, { min: 1, item: 'name' }),

@@ -269,9 +269,12 @@ describe('an invalid query', () => {
       /^Line \[1\], column \[\d+\]: Too many tables in the query: expected at most \[1000\]$/,
     ],
     [`SELECT ${'x'.repeat(100_000)}(1)`, /^Line \[1\], column \[8\]: Unsupported function \[x{978}$/],
-    ['SELECT 1e400', /^The query contains a number that is too large: expected at most \[1\.79\d+e\+308\]$/],
-    ['SELECT -1e400', /^The query contains a number that is too large/],
-    [`SELECT 1 LIMIT ${'9'.repeat(400)}`, /^The query contains a number that is too large/],
+    [
+      'SELECT 1e400',
+      /^The query contains a number that is out of range: expected an absolute value of at most \[1\.79\d+e\+308\]$/,
+    ],
+    ['SELECT -1e400', /^The query contains a number that is out of range/],
+    [`SELECT 1 LIMIT ${'9'.repeat(400)}`, /^The query contains a number that is out of range/],
   ]
   for (const [sql, message] of cases) {
     it(`is reported with line and column: ${sql.slice(0, 40)}`, async () => {

@@ -63,7 +63,7 @@ export function createRunningQueries(): RunningQueries {
 const permissionToCancel = (queries: readonly RunningQuery[]): string =>
   queries.some(({ dataSources = [] }) => dataSources.length > 0)
     ? "Canceling another user's query requires permission [READ] on every datasource that it reads"
-    : "Canceling another user's query requires permission [READ] on [STATE] if it reads no datasource"
+    : "Canceling another user's query that reads no datasource requires permission [READ] on [STATE]"
 
 /**
  * Returns whether a caller may cancel a query. If the query reads no datasource or is not parsed yet, only its own

@@ -122,7 +122,7 @@ export function readStatement(
   // DuckDB writes a number that exceeds the range of a double as Infinity, which is not valid JSON.
   if (/"value":-?Infinity\b/.test(parsed)) {
     throw invalidInput(
-      `The query contains a number that is too large: expected at most [${Number.MAX_VALUE}]`,
+      `The query contains a number that is out of range: expected an absolute value of at most [${Number.MAX_VALUE}]`,
     )
   }
   const answer = JSON.parse(parsed) as JsonObject
