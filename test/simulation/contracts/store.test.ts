@@ -82,6 +82,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       await functions.renewLease(database, a, 1, 60_000),
       await functions.renewLease(database, a, 2, 60_000),
       await functions.loadLeases(database),
+      await functions.loadLeases(database, 120_000),
     ]
     await functions.releaseLease(database, b)
     log.push(await functions.acquireLease(database, b, 60_000))

@@ -204,6 +204,31 @@ describe('discovery', () => {
     await waitUntil('the lease has expired', () => !discovery.hasLeader('coordinator'))
   })
 
+  it('refreshes leaders often while a lease is about to expire or has expired', async (context) => {
+    const { discovery } = await discover(context, {
+      'svc.discovery.heartbeatPeriod': 'PT60S',
+      'svc.leader.leasePeriod': 'PT40S',
+    })
+    await discovery.announce(node('me'))
+    const lease = (name: string) => ({
+      role: 'coordinator',
+      holder: name,
+      node: name,
+      baseUrl: `http://${name}`,
+    })
+    await acquireLease(database, lease('old'), 5000)
+    // Without its lease, the next refresh would be a minute later.
+    await waitUntil('the old leader is known', async () => {
+      if (!discovery.hasLeader('coordinator')) discovery.withdraw()
+      return discovery.hasLeader('coordinator')
+    })
+    await database.query(sql`UPDATE leader_leases SET expires_at = now()`)
+    await waitUntil('the lease has expired', () => !discovery.hasLeader('coordinator'))
+    await acquireLease(database, lease('new'), 60_000)
+    await waitUntil('the new leader is known', () => discovery.hasLeader('coordinator'))
+    assert.equal(discovery.leader('coordinator').baseUrl, 'http://new')
+  })
+
   it('keeps the last known servers while the metadata store is unavailable, logs that once, and resumes', async (context) => {
     const { discovery, logger, gate } = await discover(context, { 'svc.discovery.timeout': 'PT60S' })
     await discovery.announce(node('me'))

@@ -9,6 +9,7 @@ import {
   loadNodes,
   removeNode,
   saveHeartbeat,
+  type ValidLease,
 } from '../postgres/index.ts'
 import type { Logger } from '../runtime/index.ts'
 import { createProblemLog, sharedRuns, startLoop } from '../runtime/index.ts'
@@ -63,33 +64,52 @@ const notYetMs = 25
 // How long after its start a server refreshes more often, because others are about to appear.
 const startingMs = 10_000
 
+// Delay between refreshes of the leaders while one is about to be replaced, and for how long after its lease expired.
+const replacingMs = 100
+const maxReplacingMs = 10_000
+
 /** Starts discovery of servers and leaders through the metadata store. */
 export function startDiscovery(database: Database, settings: Settings, logger: Logger): Discovery {
   const { role } = settings
   const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
   const timeoutMs = settings.get('svc.discovery.timeout')
+  // Leaders renew their leases much earlier than this.
+  const soonMs = Math.min(heartbeatMs, settings.get('svc.leader.leasePeriod') / 4)
   const problemLog = createProblemLog(logger)
   let nodes: readonly DiscoveredNode[] = []
-  let leases: readonly Lease[] = []
+  let leases: readonly ValidLease[] = []
   const startedAt = performance.now()
   let hasRefreshed = false
+  // Roles that have or had a leader; whether one of them has none, or only for a short time; and since when.
+  const ledRoles = new Set<string>()
+  let isReplacing = false
+  let completeAt = startedAt
+  // While a leader is about to be replaced, only the leaders are refreshed until this time.
+  let refreshAt = 0
   const watchers = createLeaderWatchers()
   const announcement = createAnnouncement(database)
 
+  const refreshLeaders = sharedRuns(async () => {
+    const known = leases
+    leases = await loadLeases(database, soonMs)
+    for (const lease of leases) ledRoles.add(lease.role)
+    const isLed = (one: string) => leases.some((lease) => lease.role === one && !lease.expiresSoon)
+    isReplacing = ![...ledRoles].every(isLed)
+    if (!isReplacing) completeAt = performance.now()
+    watchers.notify(known, leases)
+  })
   const refresh = sharedRuns(async () => {
     // Sequential, on one connection, because this runs as long as the server does.
     const foundNodes = await loadNodes(database, timeoutMs, {
       roles: wantedRoles[role] ?? roles,
       own: announcement.current(),
     })
-    const foundLeases = await loadLeases(database)
+    await refreshLeaders()
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
-    const known = leases
-    leases = foundLeases
-    watchers.notify(known, leases)
   })
   const withdraw = (): void => {
     announcement.withdraw()
+    refreshAt = 0
     loop.wake()
   }
   const loop = startLoop(
@@ -97,10 +117,15 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     async () => {
       // During the first start of a cluster, queries on missing tables would fill the Postgres log.
       if (!hasRefreshed && !(await isSchemaCurrent(database))) return notYetMs
-      await announcement.save()
-      await refresh()
+      if (performance.now() >= refreshAt) {
+        await announcement.save()
+        await refresh()
+        refreshAt = performance.now() + heartbeatMs
+      } else await refreshLeaders()
       hasRefreshed = true
       problemLog.over('Discovery recovered')
+      if (isReplacing && performance.now() - completeAt < maxReplacingMs) return replacingMs
+      refreshAt = 0
       // Right after a start, others are about to appear: frequent refreshes cost little and save a second.
       const isStarting = performance.now() - startedAt < startingMs
       return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs

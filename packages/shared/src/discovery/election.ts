@@ -19,7 +19,7 @@ export interface LeadershipChange {
 }
 
 /** There is no leader between the end of a lease and the next attempt of another server, so other servers try often. */
-const triesPerLease = 10
+const triesPerLease = 25
 
 /**
  * Takes part in the leader election of a role. A server considers itself leader only until its lease expires on its own

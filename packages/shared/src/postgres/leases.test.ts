@@ -24,8 +24,10 @@ describe('a lease', () => {
     assert.equal(await acquireLease(database, a, leaseMs), 1)
     assert.equal(await acquireLease(database, b, leaseMs), undefined)
     assert.deepEqual(await loadLeases(database), [
-      { role: 'coordinator', node: 'a', baseUrl: 'http://a', term: 1 },
+      { role: 'coordinator', node: 'a', baseUrl: 'http://a', term: 1, expiresSoon: false },
     ])
+    const [lease] = await loadLeases(database, 2 * leaseMs)
+    assert.equal(lease?.expiresSoon, true)
   })
 
   it('goes to exactly one of many concurrent candidates', async () => {

@@ -63,10 +63,18 @@ export async function releaseLease(queries: Queries, candidate: Candidate): Prom
     WHERE role = ${candidate.role} AND holder = ${candidate.holder}`)
 }
 
-/** Returns the current leaders. */
-export async function loadLeases(queries: Queries): Promise<Lease[]> {
-  return await queries.query<Lease>(sql`
-    SELECT role, node, base_url AS "baseUrl", term FROM leader_leases WHERE expires_at > clock_timestamp()`)
+/** A lease that is valid. */
+export interface ValidLease extends Lease {
+  /** Whether it expires within a given time, unless the leader renews it. */
+  readonly expiresSoon: boolean
+}
+
+/** Returns the current leaders, and whether their leases expire within `soonMs`. */
+export async function loadLeases(queries: Queries, soonMs = 0): Promise<ValidLease[]> {
+  return await queries.query<ValidLease>(sql`
+    SELECT role, node, base_url AS "baseUrl", term,
+      expires_at <= clock_timestamp() + ${soonMs}::float8 * interval '1 millisecond' AS "expiresSoon"
+    FROM leader_leases WHERE expires_at > clock_timestamp()`)
 }
 
 /**

@@ -15,7 +15,7 @@ const maxWaiting = 16
 const maxCalculationMs = 30_000
 
 // How long other requests wait for a calculation.
-const maxSliceMs = 8
+const maxSliceMs = 4
 
 /** Runs a calculation for a few milliseconds. Returns its result once it is finished, and undefined before. */
 function runSlice<Result>(steps: Generator<undefined, Result>): IteratorReturnResult<Result> | undefined {

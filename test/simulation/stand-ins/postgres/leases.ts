@@ -31,12 +31,15 @@ export const releaseLease: typeof real.releaseLease = (queries, { role, holder }
       view.put(view.tables.leases, role, { ...lease, expiresAt: Number.NEGATIVE_INFINITY })
   })
 
-export const loadLeases: typeof real.loadLeases = (queries) =>
+export const loadLeases: typeof real.loadLeases = (queries, soonMs = 0) =>
   statement(queries, (view) =>
     view
       .rows(view.tables.leases)
       .filter(({ expiresAt }) => expiresAt > view.now)
-      .map(({ role, node, baseUrl, term }) => ({ role, node, baseUrl, term })),
+      .map(({ role, node, baseUrl, term, expiresAt }) => ({
+        ...{ role, node, baseUrl, term },
+        expiresSoon: expiresAt <= view.now + soonMs,
+      })),
   )
 
 export const assertLeads: typeof real.assertLeads = async (transaction, role, term) => {
