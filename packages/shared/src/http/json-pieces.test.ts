@@ -77,3 +77,44 @@ test('a caller that receives nothing for too long is disconnected', async (conte
   await sent.promise
   assert.deepEqual(await endless.next(), { done: true, value: undefined })
 })
+
+test('many long responses at once generate one chunk at a time, and let other work run in between', async (context) => {
+  let turn = 0
+  const turns: number[] = []
+  let isOver = false
+  const count = (): void => {
+    turn += 1
+    if (!isOver) setImmediate(count)
+  }
+  count()
+  context.after(() => {
+    isOver = true
+  })
+  const chunks = 20
+  const long = (): AsyncGenerator<string> =>
+    jsonList(
+      (function* (): Generator<string[]> {
+        for (let chunk = 0; chunk < chunks; chunk += 1) {
+          turns.push(turn)
+          yield [JSON.stringify('x'.repeat(40_000))]
+        }
+      })(),
+    )
+  const app = express().get('/', (_request, response) => {
+    void sendPieces(response, new JsonPieces(long()), false, new AbortController().signal)
+  })
+  const server: Server = app.listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const responses = 10
+  const texts = await Promise.all(
+    Array.from({ length: responses }, async () => await (await fetch(url)).json()),
+  )
+  assert.ok(texts.every((list) => Array.isArray(list) && list.length === chunks))
+  assert.equal(turns.length, responses * chunks)
+  const inOneTurn = [...Map.groupBy(turns, (one) => one).values()].map(({ length }) => length)
+  // The first chunk of a response does not wait for its turn.
+  const together = inOneTurn.reduce((sum, length) => sum + length - 1, 0)
+  assert.ok(together <= responses, `${together}`)
+})

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type JsonMember, memberText } from '@svc/domain/json'
 import type { Response } from 'express'
+import { nextTurn } from '../slices/index.ts'
 
 /**
  * A response with status 200 whose JSON is sent in pieces while it is generated, as fast as the caller reads it. A very
@@ -128,6 +129,8 @@ async function* inChunks(
       if (text.length < chunkLength) continue
       yield Buffer.from(text)
       text = ''
+      // Many long responses at once must not keep others waiting.
+      await nextTurn()
     }
     if (text !== '') yield Buffer.from(text)
   } finally {

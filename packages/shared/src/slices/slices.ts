@@ -29,8 +29,8 @@ function runSlice<Result>(steps: Generator<undefined, Result>): IteratorReturnRe
 
 let lastTurn: Promise<void> = Promise.resolve()
 
-/** Waits until other work has run. One calculation at a time continues, however many are waiting. */
-function nextTurn(): Promise<void> {
+/** Waits until other work has run. One piece of work at a time continues, however many are waiting. */
+export function nextTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => setImmediate())
   return lastTurn
 }

@@ -1,4 +1,5 @@
 import { formatInstant } from '@svc/domain/time'
+import { createConcurrencyLimit } from '@svc/shared/concurrency-limit'
 import { JsonPieces, jsonList } from '@svc/shared/http'
 import { type AuditQuery, loadAuditInPages, type Queries, type StoredAuditEntry } from '@svc/shared/postgres'
 import { auditInfoShape } from '@svc/shared/shapes'
@@ -53,13 +54,17 @@ function fullHistoryEntry(entry: StoredAuditEntry) {
   return { id: entry.id, ...historyEntry(entry), replaced: entry.replaced ?? null }
 }
 
+// Reading a page of large entries takes several milliseconds without a pause.
+const readPage = createConcurrencyLimit(2)
+
 /**
  * Returns the response with the entries of a history. They are read in pages and sent one by one, because an entry has up to 2 MiB.
  * With `withReplaced`, they have the fields of fullHistoryEntryShape.
  */
 export function historyAnswer(queries: Queries, query: AuditQuery): JsonPieces {
   const format = query.withReplaced ? fullHistoryEntry : historyEntry
-  return new JsonPieces(jsonList(entriesOneByOne(loadAuditInPages(queries, query), format)))
+  const limited: Queries = { query: (statement) => readPage(() => queries.query(statement)) }
+  return new JsonPieces(jsonList(entriesOneByOne(loadAuditInPages(limited, query), format)))
 }
 
 /** Generates entries as JSON text one by one. */
