@@ -1,11 +1,11 @@
 import { formatInstant } from '@svc/domain/time'
-import { omittable, readText } from '@svc/domain/validation'
+import { omittable, readRulesName } from '@svc/domain/validation'
 import { authenticated, jsonAnswer, type Route, route } from '@svc/shared/http'
 import { allowsEverything, type Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 
-const callerQuery = { dataSource: omittable(readText) }
+const callerQuery = { dataSource: omittable(readRulesName) }
 
 const grantShape = z.object({ read: z.boolean(), write: z.boolean() })
 const callerShape = z

@@ -1,7 +1,6 @@
 /** HTTP for all servers: routes as data, the application, error bodies, and the ports. */
 export { type Answer, emptyAnswer, jsonAnswer, noContent, shapeOf, textAnswer } from './answer.ts'
 export { type ApplicationOptions, createApplication, type Forbidden } from './application.ts'
-export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
 export { peerSubject } from './client-certificates.ts'
 export type { RefusedConnection } from './connection-limits.ts'

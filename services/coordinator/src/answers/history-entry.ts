@@ -58,7 +58,7 @@ function fullHistoryEntry(entry: StoredAuditEntry) {
 const readPage = createConcurrencyLimit(2)
 
 /**
- * Returns the response with the entries of a history. They are read in pages and sent one by one, because an entry has up to 2 MiB.
+ * Returns the response with the entries of a history. They are read in pages and sent one by one, because an entry has up to 4 MiB.
  * With `withReplaced`, they have the fields of fullHistoryEntryShape.
  */
 export function historyAnswer(queries: Queries, query: AuditQuery): JsonPieces {

@@ -3,22 +3,13 @@ import { tooLarge } from '@svc/domain/failure'
 import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
 import { omittable } from '@svc/domain/validation'
-import {
-  jsonAnswer,
-  jsonBody,
-  maxBodyBytes,
-  Reply,
-  type Route,
-  readLater,
-  route,
-  statedDatasource,
-} from '@svc/shared/http'
+import { jsonAnswer, jsonBody, Reply, type Route, readLater, route, statedDatasource } from '@svc/shared/http'
 import { rulesShape } from '@svc/shared/shapes'
 import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
 import { type Previews, rulesPreviewShape } from '../preview/index.ts'
-import { type RuleLists, replaceRulesQuery } from './rules.ts'
+import { maxRulesBytes, type RuleLists, replaceRulesQuery } from './rules.ts'
 
 // Has room for 100,000 rules, so that such a request fails because of the number of rules.
 const limitBytes = 16 * 1024 * 1024
@@ -85,9 +76,9 @@ export function previewRulesRoutes(
           if (!caller.can('WRITE', 'DATASOURCE', namesake))
             throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
-          if (length > maxBodyBytes)
+          if (length > maxRulesBytes)
             throw tooLarge(
-              `The rules have [${length}] characters as JSON: expected at most [${maxBodyBytes}]`,
+              `The rules have [${length}] characters as JSON: expected at most [${maxRulesBytes}]`,
             )
           return await lists.replace(namesake, body, input)
         }

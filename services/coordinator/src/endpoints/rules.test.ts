@@ -180,7 +180,13 @@ describe('rules', () => {
     ['a name with a NUL', 'a%00b', dropAll, 400, /without control characters/],
     ['a name of two lines', 'a%0Ab', dropAll, 400, /\[a\\u000ab\] for \[dataSource\].*without control/],
     ['a name with DEL', 'a%7Fb', dropAll, 400, /without control characters/],
-    ['more than a megabyte', 'wiki', JSON.stringify(dropAll) + ' '.repeat(1024 * 1024), 413, /1048576/],
+    [
+      'more than two megabytes',
+      'wiki',
+      JSON.stringify(dropAll) + ' '.repeat(2 * 1024 * 1024),
+      413,
+      /2097152/,
+    ],
   ]
   for (const [name, dataSource, body, status, message] of refused) {
     it(`reject ${name} and stay unchanged`, async () => {

@@ -66,6 +66,9 @@ export type RulesRequest = Pick<RouteInput<unknown, unknown>, 'audit' | 'caller'
   readonly query: { readonly overridePolicy: boolean }
 }
 
+/** Maximum bytes of a list of rules: enough for 10,000 rules with intervals and several tiers. */
+export const maxRulesBytes = 2 * 1024 * 1024
+
 /** The query parameters of a request to change rules. */
 export const replaceRulesQuery = { overridePolicy: presence }
 
@@ -187,7 +190,7 @@ export function rulesRoutes(
       summary:
         'Replace the rules of a datasource, or, with `_default`, the cluster default rules. With `If-Match`, the rules are replaced only if the ETag is current. With `overridePolicy`, the rules are replaced even if the policy of the cluster forbids the change (requires WRITE on `rulesOverride`)',
       query: replaceRulesQuery,
-      body: jsonBody(readLater(rulesSchema())),
+      body: jsonBody(readLater(rulesSchema()), { limitBytes: maxRulesBytes }),
       answers: [emptyAnswer],
       failures: ['conflict', 'unavailable'],
       handle: (input) => lists.replace(input.params.dataSource as string, input.body, input),
