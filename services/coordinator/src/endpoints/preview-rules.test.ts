@@ -472,7 +472,7 @@ describe('a datasource named simulate', () => {
     const answer = await simulate([{ type: 'loadSometimes' }])
     assert.equal(answer.status, 400)
     assert.match(answer.text, /loadSometimes/)
-    const large = await simulate(Array(40_000).fill({ type: 'loadForever', tieredReplicants: { hot: 1 } }))
+    const large = await simulate(Array(45_000).fill({ type: 'loadForever', tieredReplicants: { hot: 1 } }))
     assert.equal(large.status, 413)
   })
 })
