@@ -78,6 +78,19 @@ test('a caller that receives nothing for too long is disconnected', async (conte
   assert.deepEqual(await endless.next(), { done: true, value: undefined })
 })
 
+test('a long text is sent in chunks that do not split characters', async (context) => {
+  const texts = [0, 1, 2].map((length) => `${'x'.repeat(length)}${'😀'.repeat(100_000)}`)
+  const app = express().get('/', (_request, response) => {
+    const pieces = new JsonPieces(jsonList(texts.map((text) => [JSON.stringify(text)])))
+    void sendPieces(response, pieces, false, new AbortController().signal)
+  })
+  const server: Server = app.listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  assert.deepEqual(await answer.json(), texts)
+})
+
 test('many long responses at once generate one chunk at a time, and let other work run in between', async (context) => {
   let turn = 0
   const turns: number[] = []

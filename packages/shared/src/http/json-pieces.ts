@@ -115,7 +115,7 @@ async function* disconnecting(
   }
 }
 
-// Minimum number of characters per write.
+// Number of characters per write. Longer ones would keep other work waiting, and memory for each of them would stay allocated.
 const chunkLength = 32_768
 
 async function* inChunks(
@@ -126,14 +126,22 @@ async function* inChunks(
   try {
     for (let piece = first; !piece.done; piece = await pieces.next()) {
       text += piece.value
-      if (text.length < chunkLength) continue
-      yield Buffer.from(text)
-      text = ''
-      // Many long responses at once must not keep others waiting.
-      await nextTurn()
+      while (text.length >= chunkLength) {
+        const end = endOfChunk(text)
+        yield Buffer.from(text.slice(0, end))
+        text = text.slice(end)
+        // Many long responses at once must not keep others waiting.
+        await nextTurn()
+      }
     }
     if (text !== '') yield Buffer.from(text)
   } finally {
     await pieces.return(undefined)
   }
+}
+
+/** Returns where the first chunk of a text ends. A chunk never ends between the two halves of a character. */
+function endOfChunk(text: string): number {
+  const isHalf = /[\ud800-\udbff]/.test(text.charAt(chunkLength - 1))
+  return isHalf ? chunkLength - 1 : chunkLength
 }

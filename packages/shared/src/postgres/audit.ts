@@ -63,7 +63,7 @@ export interface AuditQuery {
 // The number of entries is limited only without a count.
 const maxEntries = 10_000
 // An entry can have up to 4 MiB: few are in memory at a time.
-const maxPageBytes = 2 * 2 ** 20
+const maxPageBytes = 2 ** 19
 const maxPageEntries = 1000
 
 /** Returns the keys that have entries of a type. */

@@ -55,7 +55,7 @@ function fullHistoryEntry(entry: StoredAuditEntry) {
 }
 
 // Reading a page of large entries takes several milliseconds without a pause.
-const readPage = createConcurrencyLimit(2)
+const readPage = createConcurrencyLimit(1)
 
 /**
  * Returns the response with the entries of a history. They are read in pages and sent one by one, because an entry has up to 4 MiB.
