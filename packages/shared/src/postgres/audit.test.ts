@@ -98,7 +98,7 @@ describe('the audit history', () => {
   it('of any size comes in pages', async () => {
     await database.query(sql`
       INSERT INTO audit (type, key, author, comment, identity, ip, payload, replaced, created_at)
-      SELECT 'large', 'k', '', n::text, '', '', repeat('x', 1000000), repeat('y', 1000000), to_timestamp(n)
+      SELECT 'large', 'k', '', n::text, '', '', repeat('x', 250000), repeat('y', 250000), to_timestamp(n)
       FROM generate_series(1, 40) n`)
     const pages = await Array.fromAsync(loadAuditInPages(database, { type: 'large' }))
     assert.deepEqual(

@@ -75,8 +75,8 @@ export async function loadAuditKeys(queries: Queries, type: string): Promise<str
 }
 
 /**
- * Generates the entries of a history of any size in pages of a few MiB, in the same order as Druid 37: newest first with a count,
- * oldest first without. Throws a tooLarge Failure before the first page if there are too many entries.
+ * Generates the entries of a history of any size in the same order as Druid 37: newest first with a count, oldest first without.
+ * They come in pages of up to half a MiB, or of one entry. Throws a tooLarge Failure before the first page if there are too many entries.
  */
 export async function* loadAuditInPages(
   queries: Queries,
