@@ -109,7 +109,7 @@ async function bundleGroup(folder, entryPoints, { place, plugin }) {
     banner: {
       js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
     },
-    plugins: [plugin, lazyHttp, withoutBodyParser],
+    plugins: [plugin, lazyHttp, withoutBodyParser, fewMediaTypes],
   })
 }
 
@@ -175,6 +175,37 @@ const lazyHttp = {
           export default module
           export const { ${names.join(', ')} } = module`,
       }
+    })
+  },
+}
+
+// The extensions of the files that servers send, and of what they answer.
+const sentExtensions = new Set([
+  'bin',
+  'css',
+  'csv',
+  'html',
+  'ico',
+  'js',
+  'json',
+  'map',
+  'png',
+  'svg',
+  'txt',
+  'wasm',
+  'woff2',
+  'xml',
+  'yaml',
+])
+
+/** Leaves out media types that servers never send: Express sorts thousands of them at each start. */
+const fewMediaTypes = {
+  name: 'few media types',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]mime-db[\\/]db\.json$/ }, ({ path: file }) => {
+      const all = Object.entries(JSON.parse(readFileSync(file, 'utf8')))
+      const sent = all.filter(([, { extensions = [] }]) => extensions.some((one) => sentExtensions.has(one)))
+      return { contents: JSON.stringify(Object.fromEntries(sent)), loader: 'json' }
     })
   },
 }

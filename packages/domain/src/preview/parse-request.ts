@@ -29,6 +29,7 @@ import {
   readDatasourceName,
   readFields,
   readInteger,
+  readLater,
   readList,
   readName,
   readOneOf,
@@ -171,10 +172,10 @@ const readRequest = titled(
     {
       now: optional(readNow),
       rules: described(
-        {
+        readLater(() => ({
           anyOf: [rulesSchema(), { type: 'object', additionalProperties: rulesSchema() }],
           description: 'A list of rules for all datasources, or an object with a list for each datasource',
-        },
+        })),
         (json, field) => {
           if (typeof json === 'object' && json !== null) return json
           throw refuse(
@@ -184,7 +185,7 @@ const readRequest = titled(
           )
         },
       ),
-      defaultRules: optional(described(rulesSchema(), (json) => json)),
+      defaultRules: optional(readLater(rulesSchema)),
       segments: optional(described(readList(readSegment, { max: maxSegments }), readGivenSegments)),
       servers: optional(readServers),
       horizon: optional(readPeriod),

@@ -26,6 +26,10 @@ export function described<Value>(schema: JsonObject | Reader<unknown>, read: Rea
   })
 }
 
+/** Returns a reader that accepts anything, for JSON that is read later. Its schema is created when it is needed. */
+export const readLater = (schema: () => JsonObject): Reader<unknown> =>
+  Object.assign((json: unknown) => json, { schema })
+
 type Read<Value> = (json: unknown, field: string, problems?: Failure[]) => Value
 
 /** Adds a condition to a reader. `expected` completes the sentence "expected …". */

@@ -9,6 +9,7 @@ import {
   readCompactionPreview,
   type SkippedInterval,
 } from '@svc/domain/compaction'
+import { readLater } from '@svc/domain/validation'
 import {
   type Access,
   JsonPieces,
@@ -18,7 +19,6 @@ import {
   jsonObjectOf,
   jsonOf,
   type Route,
-  readLater,
   route,
 } from '../http/index.ts'
 import { createSlices } from '../slices/index.ts'
@@ -49,7 +49,7 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
     path,
     access,
     summary: 'Preview what would be compacted and in which order, without changing anything',
-    body: jsonBody(readLater(compactionPreviewSchema()), compactionPreviewLimits),
+    body: jsonBody(readLater(compactionPreviewSchema), compactionPreviewLimits),
     answers: [jsonAnswer(compactionPreviewShape)],
     handle: async ({ body, caller, signal }) =>
       new JsonPieces(piecesOf(await preview(body, signal), caller.sees)),

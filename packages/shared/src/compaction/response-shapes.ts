@@ -6,10 +6,12 @@ import { auditInfoShape } from '../shapes/index.ts'
 
 /** Makes all fields required except `optional` ones: responses contain fields that a request may omit. */
 function withAllFields(read: Reader<unknown>, ...optional: readonly string[]): z.ZodType {
-  const schema = schemaOf(read)
-  return shapeOf({
-    allOf: [schema],
-    required: Object.keys(schema.properties as JsonObject).filter((name) => !optional.includes(name)),
+  return shapeOf(() => {
+    const schema = schemaOf(read)
+    return {
+      allOf: [schema],
+      required: Object.keys(schema.properties as JsonObject).filter((name) => !optional.includes(name)),
+    }
   })
 }
 

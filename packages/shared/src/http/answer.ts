@@ -18,8 +18,8 @@ export function jsonAnswer(
   return { status: 200, description: 'Success', ...options, content: { 'application/json': shape } }
 }
 
-/** Returns the JSON schema of a reader as a schema of a response. */
-export const shapeOf = (schema: JsonObject): z.ZodType => z.unknown().meta(schema)
+/** Returns the JSON schema of a reader as a schema of a response. It is created when it is needed: that takes a while. */
+export const shapeOf = (schema: () => JsonObject): z.ZodType => z.lazy(() => z.unknown().meta(schema()))
 
 /** 200 with text of a content type. */
 export const textAnswer = (contentType: string): Answer => ({

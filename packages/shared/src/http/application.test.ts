@@ -15,7 +15,7 @@ import {
   unavailable,
   unsupportedMediaType,
 } from '@svc/domain/failure'
-import { described, omittable, readOneOf } from '@svc/domain/validation'
+import { described, omittable, readLater, readOneOf } from '@svc/domain/validation'
 import { createMetrics } from '../metrics/index.ts'
 import { basicHeader, createSecurity, hashPassword } from '../security/index.ts'
 import { httpRequest, recordingLogger, testSettings, waitUntil } from '../testing/index.ts'
@@ -32,7 +32,6 @@ import {
   open,
   Reply,
   type Route,
-  readLater,
   route,
   state,
   statedDatasource,
@@ -124,7 +123,10 @@ const routes: readonly Route[] = [
     access: state('WRITE'),
     summary: '',
     query: modeQuery,
-    body: jsonBody(readLater({}), { limitBytes: 1000 }),
+    body: jsonBody(
+      readLater(() => ({})),
+      { limitBytes: 1000 },
+    ),
     handle: ({ body, query }) => ({ body, mode: query.mode }),
   }),
   route({

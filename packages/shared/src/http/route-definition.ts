@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ResourceType } from '@svc/domain/access'
 import type { FailureCode } from '@svc/domain/failure'
-import { described, type JsonObject, type Reader, type Readers, readFields } from '@svc/domain/validation'
+import { type Reader, type Readers, readFields } from '@svc/domain/validation'
 import type { Caller } from '../security/index.ts'
 import type { JsonLimits } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
@@ -188,10 +188,6 @@ export function jsonBody<Body>(
 ): BodyDefinition & { readonly read: Reader<Body> } {
   return { read, limitBytes, optional, ...defaultJsonLimits, ...limits }
 }
-
-/** Accepts any JSON: the handler reads the body, after its other checks. `schema` describes it. */
-export const readLater = (schema: JsonObject | Reader<unknown>): Reader<unknown> =>
-  described(schema, (json) => json)
 
 interface BodyOptions extends Partial<JsonLimits> {
   readonly limitBytes?: number

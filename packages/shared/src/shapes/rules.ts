@@ -3,4 +3,4 @@ import { z } from 'zod'
 import { shapeOf } from '../http/index.ts'
 
 /** Schema of a list of retention rules. */
-export const rulesShape = z.array(shapeOf(ruleSchema()))
+export const rulesShape = z.array(shapeOf(ruleSchema))

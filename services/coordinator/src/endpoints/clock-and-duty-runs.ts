@@ -4,14 +4,16 @@ import {
   omittable,
   optional,
   readFields,
+  readLater,
   readList,
   readListingProblems,
   readText,
   refuse,
+  schemaOf,
 } from '@svc/domain/validation'
 import { readClockChange, type SimulatedClock } from '@svc/shared/clock'
 import type { DutyGroup } from '@svc/shared/duties'
-import { jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
+import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 import type { ClusterView } from '../cluster-view.ts'
@@ -59,7 +61,7 @@ function clockRoutes(context: Pick<ServiceContext, 'simulatedClock'>): Route[] {
       path: path('/clock'),
       access: state('WRITE'),
       summary: 'Move the simulated clock forward (to a time or by a period), or change its speed',
-      body: jsonBody(readLater(readClockChange)),
+      body: jsonBody(readLater(() => schemaOf(readClockChange))),
       answers: [jsonAnswer(clockShape)],
       handle: async ({ body, audit }) => {
         const simulated = simulatedClockOf(context)

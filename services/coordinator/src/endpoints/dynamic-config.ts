@@ -36,7 +36,7 @@ export function dynamicConfigRoutes({
       path,
       access: config('READ'),
       summary: 'Get the dynamic configuration of the coordinator',
-      answers: [jsonAnswer(shapeOf(coordinatorConfigSchema()))],
+      answers: [jsonAnswer(shapeOf(coordinatorConfigSchema))],
       handle: async () => {
         const stored = await loadConfig(database, coordinatorConfigName)
         return new Reply(200, readCoordinatorConfig(stored), entityTag(stored?.revision ?? 0))

@@ -11,9 +11,10 @@ import {
   switchOn,
 } from '@svc/domain/faults'
 import { formatInstant } from '@svc/domain/time'
+import { readLater } from '@svc/domain/validation'
 import { type Role, roles } from '@svc/shared/config'
 import { faultsConfigName, loadFaults } from '@svc/shared/faults'
-import { type AuditInfo, jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
+import { type AuditInfo, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
@@ -105,7 +106,7 @@ function injectionRoutes(
       access: state('WRITE'),
       summary:
         'Inject a fault into one server or all servers of a role: `latency`, `cut`, `kill`, or `slow-disk`. With `from`, it affects only the requests from one server to another',
-      body: jsonBody(readLater(faultRequestSchema())),
+      body: jsonBody(readLater(faultRequestSchema)),
       answers: [jsonAnswer(faultShape)],
       failures: ['conflict'],
       handle: async ({ body, audit }) => {

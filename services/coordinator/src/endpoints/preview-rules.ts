@@ -2,8 +2,8 @@ import { missingPermission } from '@svc/domain/access'
 import { tooLarge } from '@svc/domain/failure'
 import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
-import { omittable } from '@svc/domain/validation'
-import { jsonAnswer, jsonBody, Reply, type Route, readLater, route, statedDatasource } from '@svc/shared/http'
+import { omittable, readLater } from '@svc/domain/validation'
+import { jsonAnswer, jsonBody, Reply, type Route, route, statedDatasource } from '@svc/shared/http'
 import { rulesShape } from '@svc/shared/shapes'
 import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
 import type { ClusterView } from '../cluster-view.ts'
@@ -61,10 +61,13 @@ export function previewRulesRoutes(
       summary:
         'Preview what rules would do to the given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds the loaded bytes of each period of time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',
       query,
-      body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
-        limitBytes,
-        maxValues,
-      }),
+      body: jsonBody(
+        readLater(() => ({ anyOf: [previewRequestSchema(), rulesSchema()] })),
+        {
+          limitBytes,
+          maxValues,
+        },
+      ),
       answers: [
         jsonAnswer(rulesPreviewShape, {
           description: 'The preview; empty if the request was a list of rules',

@@ -10,6 +10,7 @@ import {
   rulesSchema,
 } from '@svc/domain/rules'
 import type { ValuesOf } from '@svc/domain/validation'
+import { readLater } from '@svc/domain/validation'
 import {
   datasource,
   emptyAnswer,
@@ -21,7 +22,6 @@ import {
   Reply,
   type Route,
   type RouteInput,
-  readLater,
   route,
   state,
   versionCheck,
@@ -190,7 +190,7 @@ export function rulesRoutes(
       summary:
         'Replace the rules of a datasource, or, with `_default`, the cluster default rules. With `If-Match`, the rules are replaced only if the ETag is current. With `overridePolicy`, the rules are replaced even if the policy of the cluster forbids the change (requires WRITE on `rulesOverride`)',
       query: replaceRulesQuery,
-      body: jsonBody(readLater(rulesSchema()), { limitBytes: maxRulesBytes }),
+      body: jsonBody(readLater(rulesSchema), { limitBytes: maxRulesBytes }),
       answers: [emptyAnswer],
       failures: ['conflict', 'unavailable'],
       handle: (input) => lists.replace(input.params.dataSource as string, input.body, input),

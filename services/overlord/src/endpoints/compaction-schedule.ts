@@ -13,6 +13,7 @@ import {
   totalsOfRuns,
 } from '@svc/domain/compaction'
 import { formatInstant, formatInterval } from '@svc/domain/time'
+import { readLater } from '@svc/domain/validation'
 import {
   type CompactionDriver,
   type CompactionPlanner,
@@ -24,7 +25,7 @@ import {
   type LivePlan,
   type PlanRequest,
 } from '@svc/shared/compaction'
-import { type Access, jsonAnswer, jsonBody, type Route, readLater, route } from '@svc/shared/http'
+import { type Access, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
@@ -63,7 +64,7 @@ export function compactionScheduleRoute(
     access,
     summary:
       'Simulate the next compaction runs (what they rewrite, and when), optionally with other policies and configurations',
-    body: jsonBody(readLater(compactionPreviewSchema()), compactionPreviewLimits),
+    body: jsonBody(readLater(compactionPreviewSchema), compactionPreviewLimits),
     answers: [jsonAnswer(compactionScheduleShape)],
     handle: async ({ body, caller, signal }) => {
       const given = await slices.run(() => readCompactionPreview(body), signal)

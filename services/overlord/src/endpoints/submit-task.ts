@@ -1,15 +1,14 @@
 import { missingPermission } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
-import { hasControlCharacter, isJsonObject, maxNameLength, refuse, showValue } from '@svc/domain/validation'
 import {
-  jsonAnswer,
-  jsonBody,
-  type Route,
-  type RouteInput,
+  hasControlCharacter,
+  isJsonObject,
+  maxNameLength,
   readLater,
-  route,
-  statedDatasource,
-} from '@svc/shared/http'
+  refuse,
+  showValue,
+} from '@svc/domain/validation'
+import { jsonAnswer, jsonBody, type Route, type RouteInput, route, statedDatasource } from '@svc/shared/http'
 import type { InputAccess } from '@svc/shared/ingestion'
 import { loadTasksShownAs, type NewTask, saveTask, scopedTaskId } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
@@ -28,10 +27,13 @@ export const submitTaskRoute = (context: Context, access: InputAccess, queueNow:
     path: '/svc/indexer/v1/task',
     access: statedDatasource('WRITE', 'the datasource in the body'),
     summary: 'Submit a task',
-    body: jsonBody(readLater({ anyOf: taskTypes.map(({ schema }) => schema()) }), {
-      limitBytes: context.settings.get('svc.request.maxTaskSize'),
-      maxValues: maxTaskValues,
-    }),
+    body: jsonBody(
+      readLater(() => ({ anyOf: taskTypes.map(({ schema }) => schema()) })),
+      {
+        limitBytes: context.settings.get('svc.request.maxTaskSize'),
+        maxValues: maxTaskValues,
+      },
+    ),
     answers: [jsonAnswer(taskIdShape)],
     failures: ['conflict'],
     handle: async (input) => {

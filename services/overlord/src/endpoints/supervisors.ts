@@ -58,7 +58,7 @@ const readSupervisor = titled(
   }),
 )
 
-const supervisorShape = shapeOf(schemaOf(readSupervisor))
+const supervisorShape = shapeOf(() => schemaOf(readSupervisor))
 const supervisorStatusShape = z
   .object({
     id: z.string(),

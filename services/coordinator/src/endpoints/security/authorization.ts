@@ -25,7 +25,7 @@ export function authorizationRoutes(
   ]
 }
 
-const roleMapShape = z.record(z.string(), z.array(shapeOf(permissionSchema())))
+const roleMapShape = z.record(z.string(), z.array(shapeOf(permissionSchema)))
 
 /** Returns the endpoints that show users, roles, and group mappings as servers cache them. */
 function cachedMapRoutes(authorizers: Authorizers): Route[] {

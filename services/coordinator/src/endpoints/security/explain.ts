@@ -61,7 +61,7 @@ const explanationShape = z
     mappings: z.array(z.object({ mapping: z.string(), group: z.string(), roles: z.array(z.string()) })),
     roles: z.array(z.object({ role: z.string(), from: z.array(z.string()), exists: z.boolean() })),
     permissions: z.array(
-      z.object({ role: z.string(), permission: shapeOf(permissionSchema()), grants: z.boolean().nullable() }),
+      z.object({ role: z.string(), permission: shapeOf(permissionSchema), grants: z.boolean().nullable() }),
     ),
     allowed: z.boolean().nullable(),
     because: z.string(),

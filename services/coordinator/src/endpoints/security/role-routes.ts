@@ -1,5 +1,5 @@
 import { type AuthorizerRoles, parsePermissions, permissionsSchema } from '@svc/domain/access'
-import { described } from '@svc/domain/validation'
+import { described, readLater } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { addRole, removeRole, replacePermissions } from '@svc/shared/postgres'
 import { countNamePatternSteps } from '@svc/shared/security'
@@ -82,7 +82,9 @@ function permissionsRoute(authorizers: Authorizers): Route {
     path: `${authorizerPath}/roles/:role/permissions`,
     access: securityConfig('WRITE'),
     summary: 'Replace the permissions of a role',
-    body: jsonBody(described(permissionsSchema(), (json) => parsePermissions(json, countNamePatternSteps))),
+    body: jsonBody(
+      described(readLater(permissionsSchema), (json) => parsePermissions(json, countNamePatternSteps)),
+    ),
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {

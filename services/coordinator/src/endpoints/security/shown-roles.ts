@@ -14,9 +14,7 @@ import { z } from 'zod'
 export const viewQuery = { full: presence, simplifyPermissions: presence }
 export type View = ValuesOf<typeof viewQuery>
 
-export const permissionsShape = z.array(
-  z.union([shapeOf(shownPermissionSchema()), shapeOf(permissionSchema())]),
-)
+export const permissionsShape = z.array(z.union([shapeOf(shownPermissionSchema), shapeOf(permissionSchema)]))
 
 export const roleShape = z
   .object({
