@@ -173,7 +173,7 @@ export const properties = {
   'svc.leader.leasePeriod': property(
     periodMs,
     "time after which a leader's lease expires unless it is renewed",
-    'PT5S',
+    'PT4S',
   ),
 
   'svc.server.http.maxConnections': property(
