@@ -76,35 +76,21 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   // Leaders renew their leases much earlier than this.
   const soonMs = Math.min(heartbeatMs, settings.get('svc.leader.leasePeriod') / 4)
   const problemLog = createProblemLog(logger)
+  const leaders = createKnownLeaders(database, soonMs)
+  const announcement = createAnnouncement(database)
   let nodes: readonly DiscoveredNode[] = []
-  let leases: readonly ValidLease[] = []
   const startedAt = performance.now()
   let hasRefreshed = false
-  // Roles that have or had a leader; whether one of them has none, or only for a short time; and since when.
-  const ledRoles = new Set<string>()
-  let isReplacing = false
-  let completeAt = startedAt
-  // While a leader is about to be replaced, only the leaders are refreshed until this time.
+  // While a leader is being replaced, only the leaders are refreshed until this time.
   let refreshAt = 0
-  const watchers = createLeaderWatchers()
-  const announcement = createAnnouncement(database)
 
-  const refreshLeaders = sharedRuns(async () => {
-    const known = leases
-    leases = await loadLeases(database, soonMs)
-    for (const lease of leases) ledRoles.add(lease.role)
-    const isLed = (one: string) => leases.some((lease) => lease.role === one && !lease.expiresSoon)
-    isReplacing = ![...ledRoles].every(isLed)
-    if (!isReplacing) completeAt = performance.now()
-    watchers.notify(known, leases)
-  })
   const refresh = sharedRuns(async () => {
     // Sequential, on one connection, because this runs as long as the server does.
     const foundNodes = await loadNodes(database, timeoutMs, {
       roles: wantedRoles[role] ?? roles,
       own: announcement.current(),
     })
-    await refreshLeaders()
+    await leaders.refresh()
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
   })
   const withdraw = (): void => {
@@ -121,14 +107,14 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
         await announcement.save()
         await refresh()
         refreshAt = performance.now() + heartbeatMs
-      } else await refreshLeaders()
+      } else await leaders.refresh()
       hasRefreshed = true
       problemLog.over('Discovery recovered')
-      if (isReplacing && performance.now() - completeAt < maxReplacingMs) return replacingMs
+      if (leaders.areBeingReplaced()) return replacingMs
       refreshAt = 0
       // Right after a start, others are about to appear: frequent refreshes cost little and save a second.
       const isStarting = performance.now() - startedAt < startingMs
-      return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
+      return leaders.count() < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
     },
     (error) => {
       if (!hasRefreshed) return notYetMs
@@ -138,13 +124,9 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   )
   return {
     nodes: (role) => nodes.filter((node) => node.role === role),
-    leader: (role) => {
-      const lease = leases.find((candidate) => candidate.role === role)
-      if (!lease) throw unavailable(`No ${role} leader is available at the moment`)
-      return lease
-    },
-    hasLeader: (role) => leases.some((lease) => lease.role === role),
-    onNewLeader: watchers.add,
+    leader: leaders.of,
+    hasLeader: leaders.has,
+    onNewLeader: leaders.onNew,
     refresh,
     announce: async (node) => {
       announcement.set(node)
@@ -156,6 +138,36 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       await loop.stop()
       await announcement.save().catch(() => undefined)
     },
+  }
+}
+
+/** The leaders that this server knows. Leases that expire within `soonMs` belong to leaders that stopped renewing them. */
+function createKnownLeaders(database: Database, soonMs: number) {
+  const watchers = createLeaderWatchers()
+  let leases: readonly ValidLease[] = []
+  const rolesWithLeader = new Set<string>()
+  // When this server last knew a leader for each of these roles.
+  let completeAt = performance.now()
+  const isLed = (role: string): boolean => leases.some((lease) => lease.role === role && !lease.expiresSoon)
+  const isComplete = (): boolean => [...rolesWithLeader].every(isLed)
+  return {
+    refresh: sharedRuns(async () => {
+      const before = leases
+      leases = await loadLeases(database, soonMs)
+      for (const { role } of leases) rolesWithLeader.add(role)
+      if (isComplete()) completeAt = performance.now()
+      watchers.notify(before, leases)
+    }),
+    /** Whether a leader is gone, or about to be, and has not been gone for long. */
+    areBeingReplaced: () => !isComplete() && performance.now() - completeAt < maxReplacingMs,
+    count: () => leases.length,
+    of: (role: LeadingRole): Lease => {
+      const lease = leases.find((candidate) => candidate.role === role)
+      if (!lease) throw unavailable(`No ${role} leader is available at the moment`)
+      return lease
+    },
+    has: (role: LeadingRole): boolean => leases.some((lease) => lease.role === role),
+    onNew: watchers.add,
   }
 }
 
