@@ -70,7 +70,7 @@ const maxReplacingMs = 10_000
 
 /** Starts discovery of servers and leaders through the metadata store. */
 export function startDiscovery(database: Database, settings: Settings, logger: Logger): Discovery {
-  const { role } = settings
+  const wanted = wantedRoles[settings.role] ?? roles
   const heartbeatMs = settings.get('svc.discovery.heartbeatPeriod')
   const timeoutMs = settings.get('svc.discovery.timeout')
   // Leaders renew their leases much earlier than this.
@@ -86,12 +86,9 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
 
   const refresh = sharedRuns(async () => {
     // Sequential, on one connection, because this runs as long as the server does.
-    const foundNodes = await loadNodes(database, timeoutMs, {
-      roles: wantedRoles[role] ?? roles,
-      own: announcement.current(),
-    })
+    const found = await loadNodes(database, timeoutMs, { roles: wanted, own: announcement.current() })
     await leaders.refresh()
-    nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
+    nodes = found.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
   })
   const withdraw = (): void => {
     announcement.withdraw()
