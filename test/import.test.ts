@@ -344,7 +344,7 @@ describe('nothing is created', () => {
     assert.equal(status, 2)
     const lines = readFileSync(problems, 'utf8').trimEnd().split('\n')
     assert.equal(lines.length, 100_001)
-    assert.equal(lines.at(-1), 'Segment row [100002]: Expected JSON')
+    assert.equal(lines.at(-1), 'Segment row [100002]: Invalid JSON')
     assert.match(stderr, /Found 100,001 unreadable parts in \[.*broken\], so nothing was created/)
     assert.match(stderr, /Segment row \[1\]: .*\[never\]/)
     assert.match(stderr, /and 99981 more/)

@@ -127,7 +127,7 @@ async function* rowsOf(file: string): AsyncIterable<SegmentRow> {
     try {
       value = JSON.parse(row === 1 ? withoutMark(line) : line)
     } catch {
-      yield { row, problem: 'Expected JSON' }
+      yield { row, problem: 'Invalid JSON' }
       continue
     }
     yield { row, value }

@@ -723,7 +723,7 @@ describe('a source folder', () => {
     writeFileSync(path.join(list, 'segments.jsonl'), `${JSON.stringify(payload)}\n\n{oops\n`)
     assert.deepEqual(await all(openFolder(list).segments()), [
       { row: 1, value: payload },
-      { row: 3, problem: 'Expected JSON' },
+      { row: 3, problem: 'Invalid JSON' },
     ])
     await assert.rejects(openFolder(list).document('rules'), /has no file \[rules.json\]/)
     writeFileSync(path.join(list, 'rules.json'), 'oops')

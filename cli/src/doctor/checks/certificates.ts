@@ -102,7 +102,7 @@ export const certificateChecks: readonly Check[] = [
         : [
             {
               at: placeOf(server, 'druid.client.https.validateHostnames'),
-              problem: '[druid.client.https.validateHostnames] is false',
+              problem: '[druid.client.https.validateHostnames] is [false]',
               effect:
                 'Anyone with a certificate from the same authority can pose as another server and receive the escalator password.',
               fix: 'Remove the property, and issue certificates for the names in [druid.host].',
@@ -243,7 +243,7 @@ export const tlsChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.server.https.requireClientCertificate'),
               problem:
-                '[druid.server.https.requireClientCertificate] is true, but [druid.server.https.trustStorePath] is not set',
+                '[druid.server.https.requireClientCertificate] is [true], but [druid.server.https.trustStorePath] is not set',
               effect: 'No client certificate can be verified, so every connection is rejected.',
               fix: 'Set [druid.server.https.trustStorePath].',
             },

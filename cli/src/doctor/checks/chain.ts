@@ -137,7 +137,7 @@ function unreachable(server: Server): Hit[] {
   return [
     {
       at: server.properties.has(property) ? placeOf(server, property) : placeOf(server, chainProperty),
-      problem: `[${property}] is false, so [${last.name}] rejects users that it does not know`,
+      problem: `[${property}] is [false], so [${last.name}] rejects users that it does not know`,
       effect: `Users of [${missed.map(({ name }) => name).join(', ')}] cannot log in: [${last.name}] rejects them first.`,
       fix: `Set [${property}] to true.`,
     },

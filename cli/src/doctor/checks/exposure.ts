@@ -90,7 +90,7 @@ export const exposureChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.javascript.enabled'),
-              problem: '[druid.javascript.enabled] is true',
+              problem: '[druid.javascript.enabled] is [true]',
               effect: 'Anyone who can submit a query or task can run arbitrary code on the servers.',
               fix: 'Set the property to false, unless you trust every user with control of the servers.',
             },
@@ -105,7 +105,7 @@ export const exposureChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.auth.allowUnauthenticatedHttpOptions'),
-              problem: '[druid.auth.allowUnauthenticatedHttpOptions] is true',
+              problem: '[druid.auth.allowUnauthenticatedHttpOptions] is [true]',
               effect: 'OPTIONS requests need no login. They show which methods a path supports.',
               fix: 'Remove the property, unless a browser application needs it.',
             },

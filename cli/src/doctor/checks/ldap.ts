@@ -110,7 +110,7 @@ export const directoryChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.auth.basic.ssl.validateHostnames'),
-              problem: '[druid.auth.basic.ssl.validateHostnames] is false, but the property has no effect',
+              problem: '[druid.auth.basic.ssl.validateHostnames] is [false], but the property has no effect',
               effect: 'Java still rejects a certificate that does not match the host name.',
               fix: "In the URL, use a host name from the directory's certificate.",
             },

@@ -217,7 +217,7 @@ describe('problems', () => {
       'FILE: Unknown property [svc.coordinatr.period]; the closest match is [svc.coordinator.period]',
       'environment variable svc_server_priority: Invalid value [high] for [svc.server.priority]: expected an integer from -1000 to 1000',
       'environment variable svc_tier: Unknown property [svc.tier]; the closest match is [svc.host]',
-      'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true',
+      'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both [false]; at least one must be [true]',
     ])
   })
 
@@ -422,7 +422,7 @@ describe('contradictions', () => {
     {
       name: 'TLS without a key store',
       lines: ['svc.enableTlsPort=true'],
-      problems: [/^FILE: \[svc.enableTlsPort\] is true, but \[svc.server.https.keyStorePath\] is not set/],
+      problems: [/^FILE: \[svc.enableTlsPort\] is \[true\], but \[svc.server.https.keyStorePath\] is not set/],
     },
     {
       name: 'a chain with an authenticator without a type',
@@ -469,7 +469,7 @@ describe('contradictions', () => {
     {
       name: 'client certificates without TLS',
       lines: ['svc.server.https.requireClientCertificate=true'],
-      problems: [/^FILE: .*requireClientCertificate\] is true, but \[svc.enableTlsPort\] is false/],
+      problems: [/^FILE: .*requireClientCertificate\] is \[true\], but \[svc.enableTlsPort\] is \[false\]/],
     },
     {
       name: 'an escalator without a password',

@@ -178,24 +178,24 @@ function portProblems(settings: Settings, at: SourceOf): string[] {
   const tls = settings.get('svc.enableTlsPort')
   if (!plaintext && !tls) {
     problems.push(
-      `${at('svc.enablePlaintextPort')}: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true`,
+      `${at('svc.enablePlaintextPort')}: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both [false]; at least one must be [true]`,
     )
   }
   if (tls && settings.get('svc.server.https.keyStorePath') === undefined) {
     problems.push(
-      `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; set it to the path of the key store that contains this server's certificate`,
+      `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is [true], but [svc.server.https.keyStorePath] is not set; set it to the path of the key store that contains this server's certificate`,
     )
   }
   if (!tls && settings.get('svc.server.https.requireClientCertificate')) {
     problems.push(
-      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is true, but [svc.enableTlsPort] is false, so clients could connect without a certificate`,
+      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is [true], but [svc.enableTlsPort] is [false], so clients could connect without a certificate`,
     )
   }
   for (const name of ['requireClientCertificate', 'requestClientCertificate'] as const) {
     const property = `svc.server.https.${name}` as const
     if (!tls || !settings.get(property) || settings.get('svc.server.https.trustStorePath')) continue
     problems.push(
-      `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; set it to the path of the trust store for client certificates`,
+      `${at(property)}: [${property}] is [true], but [svc.server.https.trustStorePath] is not set; set it to the path of the trust store for client certificates`,
     )
   }
   return problems
@@ -205,7 +205,7 @@ function simulationProblems(settings: Settings, at: SourceOf): string[] {
   const problems: string[] = []
   if (settings.get('svc.simulation.virtualServers').length > 0 && !settings.get('svc.simulation.enabled')) {
     problems.push(
-      `${at('svc.simulation.virtualServers')}: [svc.simulation.virtualServers] is set, but [svc.simulation.enabled] is false; virtual servers are only available in simulations`,
+      `${at('svc.simulation.virtualServers')}: [svc.simulation.virtualServers] is set, but [svc.simulation.enabled] is [false]; virtual servers are only available in simulations`,
     )
   }
   return problems

@@ -297,7 +297,7 @@ describe('an invalid task', () => {
       name: 'a delimiter of two characters',
       given: taskWith(csv({ columns: ['a'], delimiter: '::' })),
       expect:
-        'Invalid value [::] for [spec.ioConfig.inputFormat.delimiter]: expected a single character other than a quote or a line break',
+        'Invalid value [::] for [spec.ioConfig.inputFormat.delimiter]: expected a single character other than a double quote or a line break',
     },
     {
       name: 'a negative number of header lines',

@@ -41,7 +41,7 @@ describe('canceling queries', () => {
       'rejects other users if the query reads no datasource',
       bob,
       [],
-      /requires permission \[READ\] on \[STATE\] if it reads no datasource$/,
+      /query that reads no datasource requires permission \[READ\] on \[STATE\]$/,
     ],
     ['lets users who may read the state cancel a query that reads no datasource', operator, [], 1],
     [
