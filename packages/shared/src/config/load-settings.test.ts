@@ -503,7 +503,7 @@ describe('contradictions', () => {
         'svc.auth.authorizers=["z"]',
       ],
       problems: [
-        /both false/,
+        /both \[false\]/,
         /a\.type\] is not set/,
         /a\.authorizerName/,
         /z\.type\] is not set/,
