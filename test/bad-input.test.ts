@@ -18,7 +18,7 @@ import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
 const taskLimitBytes = 2 * 1024 * 1024
-const configLimitBytes = 1024 * 1024
+const rulesLimitBytes = 2 * 1024 * 1024
 
 const cluster = await startTestCluster({
   profile: 'plain',
@@ -80,6 +80,11 @@ function taskWith(path: string, value: unknown): SentRequest {
 const deeply = (depth: number, open: string, close: string): string =>
   open.repeat(depth) + close.repeat(depth)
 const padded = (text: string, sizeBytes: number): string => text + ' '.repeat(sizeBytes - text.length)
+/** A list of rules of exactly this size. The first rule is invalid. */
+function invalidRules(sizeBytes: number): string {
+  const long = Array(Math.floor(sizeBytes / 100_010)).fill('x'.repeat(100_000))
+  return padded(JSON.stringify([{ type: 'nope' }, ...long]), sizeBytes)
+}
 
 const ruleCases: Case[] = [
   { name: 'malformed', request: postText(rules, '[{"type":'), status: 400, names: ['not valid JSON'] },
@@ -231,24 +236,24 @@ const ruleCases: Case[] = [
   },
   {
     name: 'invalid rules of exactly the maximum size',
-    request: postText(rules, padded('[{"type":"nope"}]', configLimitBytes)),
+    request: postText(rules, invalidRules(rulesLimitBytes)),
     status: 400,
     names: ['[nope]'],
   },
   {
     name: 'one byte over the maximum size',
-    request: postText(rules, padded('[{"type":"nope"}]', configLimitBytes + 1)),
+    request: postText(rules, invalidRules(rulesLimitBytes + 1)),
     status: 413,
-    names: [String(configLimitBytes)],
+    names: [String(rulesLimitBytes)],
   },
   {
     name: 'a small body that decompresses to a large one',
-    request: postText(rules, gzipSync(Buffer.alloc(8 * configLimitBytes, 32)), {
+    request: postText(rules, gzipSync(invalidRules(8 * rulesLimitBytes)), {
       ...jsonType,
       'content-encoding': 'gzip',
     }),
     status: 413,
-    names: [String(configLimitBytes)],
+    names: [String(rulesLimitBytes)],
   },
   {
     name: 'a body that does not match its encoding',
