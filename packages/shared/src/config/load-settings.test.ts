@@ -422,7 +422,9 @@ describe('contradictions', () => {
     {
       name: 'TLS without a key store',
       lines: ['svc.enableTlsPort=true'],
-      problems: [/^FILE: \[svc.enableTlsPort\] is \[true\], but \[svc.server.https.keyStorePath\] is not set/],
+      problems: [
+        /^FILE: \[svc.enableTlsPort\] is \[true\], but \[svc.server.https.keyStorePath\] is not set/,
+      ],
     },
     {
       name: 'a chain with an authenticator without a type',
