@@ -31,6 +31,7 @@ import express, {
 import type { Metrics } from '../metrics/index.ts'
 import { stackOf } from '../runtime/index.ts'
 import { type Caller, readBasicHeader, type Security } from '../security/index.ts'
+import { createTurns, type NextTurn } from '../slices/index.ts'
 import { withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
 import type { Call } from './call.ts'
@@ -147,8 +148,9 @@ export function createApplication({
     })
   }
   const budgets = createBudgets()
+  const nextTurn = createTurns()
   const handlers = [...byPath(routes)].map(
-    ([path, methods]) => [path, dispatch(methods, security, budgets)] as const,
+    ([path, methods]) => [path, dispatch(methods, security, budgets, nextTurn)] as const,
   )
   // Most paths have no parameters, and a lookup is faster than matching all routes.
   const literal = new Map(handlers.filter(([path]) => !/[:*]/.test(path)))
@@ -292,7 +294,12 @@ function byPath(routes: readonly Route[]): Map<string, Methods> {
   return paths
 }
 
-function dispatch(methods: Methods, security: Security, budgets: Budgets): RequestHandler {
+function dispatch(
+  methods: Methods,
+  security: Security,
+  budgets: Budgets,
+  nextTurn: NextTurn,
+): RequestHandler {
   const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
   return async (request, response) => {
     const route = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
@@ -333,7 +340,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
     const { responses, name } = budgetsOf(sender, budgets)
     const release = await responses.take(name, 1)
     try {
-      await sendPieces(response, answer, request.method === 'HEAD', leaving())
+      await sendPieces(response, answer, request.method === 'HEAD', leaving(), { nextTurn })
     } finally {
       release()
     }

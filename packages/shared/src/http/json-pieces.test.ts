@@ -5,8 +5,11 @@ import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import express from 'express'
 import fc from 'fast-check'
+import { createTurns } from '../slices/index.ts'
 import { JsonPieces, jsonList, jsonListOf, jsonObject, jsonObjectOf, jsonOf } from './index.ts'
 import { sendPieces } from './json-pieces.ts'
+
+const nextTurn = createTurns()
 
 /** Returns the text of all pieces. */
 async function textOf(pieces: AsyncIterable<string>): Promise<string> {
@@ -65,7 +68,10 @@ test('a caller that receives nothing for too long is disconnected', async (conte
   const leaving = new AbortController()
   const app = express().get('/', async (_request, response) => {
     response.once('close', () => leaving.abort())
-    sendPieces(response, new JsonPieces(endless), false, leaving.signal, 20).then(sent.resolve, sent.reject)
+    sendPieces(response, new JsonPieces(endless), false, leaving.signal, { nextTurn, maxStallMs: 20 }).then(
+      sent.resolve,
+      sent.reject,
+    )
   })
   const server: Server = app.listen(0, '127.0.0.1')
   context.after(() => server.close())
@@ -82,7 +88,7 @@ test('a long text is sent in chunks that do not split characters', async (contex
   const texts = [0, 1, 2].map((length) => `${'x'.repeat(length)}${'😀'.repeat(100_000)}`)
   const app = express().get('/', (_request, response) => {
     const pieces = new JsonPieces(jsonList(texts.map((text) => [JSON.stringify(text)])))
-    void sendPieces(response, pieces, false, new AbortController().signal)
+    void sendPieces(response, pieces, false, new AbortController().signal, { nextTurn })
   })
   const server: Server = app.listen(0, '127.0.0.1')
   context.after(() => server.close())
@@ -114,7 +120,7 @@ test('many long responses at once generate one chunk at a time, and let other wo
       })(),
     )
   const app = express().get('/', (_request, response) => {
-    void sendPieces(response, new JsonPieces(long()), false, new AbortController().signal)
+    void sendPieces(response, new JsonPieces(long()), false, new AbortController().signal, { nextTurn })
   })
   const server: Server = app.listen(0, '127.0.0.1')
   context.after(() => server.close())

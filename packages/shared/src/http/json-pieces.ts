@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type JsonMember, memberText } from '@svc/domain/json'
 import type { Response } from 'express'
-import { nextTurn } from '../slices/index.ts'
+import type { NextTurn } from '../slices/index.ts'
 
 /**
  * A response with status 200 whose JSON is sent in pieces while it is generated, as fast as the caller reads it. A very
@@ -72,6 +72,12 @@ export function* jsonOf(value: unknown): Generator<string> {
 // Like Druid's web server: the time without any progress after which a connection is closed.
 const defaultMaxStallMs = 5 * 60_000
 
+interface SendOptions {
+  /** All long responses of a server share it, so that many of them at once do not keep others waiting. */
+  readonly nextTurn: NextTurn
+  readonly maxStallMs?: number
+}
+
 /**
  * Sends the pieces. Resolves when the caller has received everything or has disconnected. A caller that receives nothing for
  * `maxStallMs` is disconnected.
@@ -81,7 +87,7 @@ export async function sendPieces(
   { pieces }: JsonPieces,
   isHead: boolean,
   signal: AbortSignal,
-  maxStallMs = defaultMaxStallMs,
+  { nextTurn, maxStallMs = defaultMaxStallMs }: SendOptions,
 ): Promise<void> {
   const first = await pieces.next()
   response.status(200).type('json')
@@ -90,7 +96,7 @@ export async function sendPieces(
     response.end()
     return
   }
-  const source = Readable.from(disconnecting(response, inChunks(first, pieces), maxStallMs), {
+  const source = Readable.from(disconnecting(response, inChunks(first, pieces, nextTurn), maxStallMs), {
     objectMode: false,
   })
   await pipeline(source, response, { signal }).catch((error: unknown) => {
@@ -121,6 +127,7 @@ const chunkLength = 32_768
 async function* inChunks(
   first: IteratorResult<string>,
   pieces: AsyncGenerator<string>,
+  nextTurn: NextTurn,
 ): AsyncGenerator<Buffer> {
   let text = ''
   try {
@@ -130,7 +137,6 @@ async function* inChunks(
         const end = endOfChunk(text)
         yield Buffer.from(text.slice(0, end))
         text = text.slice(end)
-        // Many long responses at once must not keep others waiting.
         await nextTurn()
       }
     }

@@ -1,2 +1,2 @@
 /** Long calculations that let other work run every few milliseconds. */
-export { createSlices, finishInSlices, nextTurn } from './slices.ts'
+export { createSlices, createTurns, finishInSlices, type NextTurn } from './slices.ts'

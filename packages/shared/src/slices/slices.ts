@@ -27,13 +27,19 @@ function runSlice<Result>(steps: Generator<undefined, Result>): IteratorReturnRe
   return undefined
 }
 
-let lastTurn: Promise<void> = Promise.resolve()
+/** Waits until other work has run. */
+export type NextTurn = () => Promise<void>
 
-/** Waits until other work has run. One piece of work at a time continues, however many are waiting. */
-export function nextTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => setImmediate())
-  return lastTurn
+/** Returns a function that lets one piece of work at a time continue, however many are waiting. */
+export function createTurns(): NextTurn {
+  let lastTurn: Promise<void> = Promise.resolve()
+  return () => {
+    lastTurn = lastTurn.then(() => setImmediate())
+    return lastTurn
+  }
 }
+
+const nextTurn = createTurns()
 
 let inProgress = 0
 
