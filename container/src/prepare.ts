@@ -55,7 +55,7 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
   }
   writeAtomically(installationFile, `${JSON.stringify(now)}\n`, 0o644)
   process.stdout.write(
-    `Prepared the cluster: ${certificatesText(issued.length, hosts.size)}. To show the admin's password, run: docker compose run --rm password\n`,
+    `Prepared the cluster: ${certificatesText(issued.length, hosts.size)}. To show the initial admin password, run: docker compose run --rm password\n`,
   )
 }
 

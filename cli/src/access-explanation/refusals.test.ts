@@ -83,7 +83,7 @@ describe('a refused handshake', () => {
     assert.deepEqual(await refusedHandshakes({ client }, 'h1'), [{ ...entry, instance: 'overlord' }])
     await assert.rejects(
       refusedHandshakes({ client }, 'h2'),
-      /No server has recorded a refused handshake with the ID/,
+      /No server has recorded a rejected handshake with the ID/,
     )
   })
 

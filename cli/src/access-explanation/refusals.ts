@@ -14,13 +14,13 @@ export type Recorded<Refusal> = Refusal & { readonly instance: string }
 export const refusedHandshakes = (
   source: RefusalSource,
   id: string | undefined,
-): Promise<Recorded<RefusedHandshake>[]> => read(source, 'refusedHandshakes', 'handshake', id)
+): Promise<Recorded<RefusedHandshake>[]> => read(source, 'refusedHandshakes', 'rejected handshake', id)
 
 /** Returns the last refused requests, newest first, or those with an ID. Throws notFound if none has the ID. */
 export const refusedRequests = (
   source: RefusalSource,
   id: string | undefined,
-): Promise<Recorded<RefusedRequest>[]> => read(source, 'refusedRequests', 'request', id)
+): Promise<Recorded<RefusedRequest>[]> => read(source, 'refusedRequests', 'refused request', id)
 
 // A router reaches its own journal and those of the leaders.
 const instances = { router: '', coordinator: '/proxy/coordinator', overlord: '/proxy/overlord' }
@@ -38,7 +38,7 @@ async function read<Refusal extends { readonly time: string }>(
       : await readThroughRouter<Refusal>(source.client, path)
   if (id !== undefined && found.length === 0)
     throw notFound(
-      `No server has recorded a refused ${thing} with the ID [${id}]. Each server keeps only the last 1,000 refused ${thing}s since it started.`,
+      `No server has recorded a ${thing} with the ID [${id}]. Each server keeps only the last 1,000 ${thing}s, and only until it stops.`,
     )
   return [...found]
 }

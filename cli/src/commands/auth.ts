@@ -47,7 +47,7 @@ export function addAuth(program: Command): void {
     .addHelpText(
       'after',
       `
-Each server remembers the last 1,000 refused requests and the last 1,000 refused handshakes until it stops.
+Each server remembers the last 1,000 refused requests and the last 1,000 rejected handshakes until it stops.
 
 Exit status: 0 if the request is allowed or the decision depends on its content, 4 if it is denied.
 

@@ -54,7 +54,7 @@ const groups: readonly (readonly [heading: string, ...((program: Command) => voi
   ['Load and query data:', addSample, addIngest, addSql],
   ['Inspect data and servers:', addTiers, addDatasources, addSegments, addExplain],
   ['Change rules, compaction, and segments:', addRules, addCompaction, addMark],
-  ['Review changes as YAML files:', addPull, addPlan, addApply, addDrift],
+  ['Manage configuration as YAML files:', addPull, addPlan, addApply, addDrift],
   ['Rehearse on a copy of a cluster:', addExport, addImport, addImportReport, addConsole],
   ['Users and security:', addUsers, addAuth, addPki, addCalls, addDoctor],
   ['Demonstrate and simulate:', addDemo, addSimulate, addClock, addFault],

@@ -320,7 +320,7 @@ function Title({
             </button>
           </>
         )}
-        {hasCluster() && caller?.datasource?.write === false && ' · read only'}
+        {hasCluster() && caller?.datasource?.write === false && ' · read-only'}
       </p>
       {isHistoryOpen && (
         <RuleHistory dataSource={dataSource} edit={edit} onClose={() => setIsHistoryOpen(false)} />

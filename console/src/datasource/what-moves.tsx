@@ -47,7 +47,7 @@ export function WhatMoves({
               <th>tier</th>
               <th className="right">now</th>
               <th className="right">after</th>
-              <th>fill with all datasources</th>
+              <th>fill (all datasources)</th>
             </tr>
           </thead>
           <tbody>

@@ -68,7 +68,12 @@ export function TierFill({
   if (maxBytes === null || !Number.isFinite(maxBytes)) return `${formatBytes(usedBytes)}, unlimited`
   return (
     <span className="fill">
-      <Meter label={`Fill of ${visible(tier)}`} value={usedBytes} max={maxBytes} color={colors.get(tier)} />
+      <Meter
+        label={`Space used in ${visible(tier)}`}
+        value={usedBytes}
+        max={maxBytes}
+        color={colors.get(tier)}
+      />
       <span className="numbers">
         {formatShare(usedBytes, maxBytes)} of <Bytes of={maxBytes} />
         {misfitBytes > 0 && `, ${formatBytes(misfitBytes)} will not fit`}

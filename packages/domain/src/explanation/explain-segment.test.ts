@@ -406,12 +406,12 @@ describe('the explanation of a segment', () => {
     )
     assert.equal(
       found[2]!.summary,
-      'The segment is not available for queries: [t0] has 0 of 1 replica. Tier [t0]: 1 replica waits for later runs; the next run uses the load queues for segments that come first',
+      'The segment is not available for queries: [t0] has 0 of 1 replica. Tier [t0]: 1 replica is waiting for a later run; the next run uses the load queues for segments that come first',
     )
     assert.deepEqual(found[16]!.next, [
       {
         code: 'wait',
-        text: 'Tier [t0]: 1 replica waits for later runs, as number [15] of [20] in the tier',
+        text: 'Tier [t0]: 1 replica is waiting for a later run, at position [15] of [20] in the tier',
         place: 15,
       },
     ])

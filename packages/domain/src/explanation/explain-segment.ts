@@ -348,11 +348,11 @@ function nextCauses(
     wait.reason === 'replicationThrottled'
       ? cause(
           'replicationThrottled',
-          `${countOf(left, 'additional replica waits', 'additional replicas wait')} for later runs; each run assigns at most [replicationThrottleLimit] additional replicas in a tier`,
+          `${countOf(left, 'additional replica is waiting', 'additional replicas are waiting')} for a later run; each run assigns at most [replicationThrottleLimit] additional replicas in a tier`,
         )
       : cause(
           'behindOthers',
-          `${countOf(left, 'replica waits', 'replicas wait')} for later runs; the next run uses the ${wait.reason === 'queueFull' ? 'load queues' : 'space'} for segments that come first`,
+          `${countOf(left, 'replica is waiting', 'replicas are waiting')} for a later run; the next run uses the ${wait.reason === 'queueFull' ? 'load queues' : 'space'} for segments that come first`,
         ),
   )
   return causes
@@ -475,7 +475,7 @@ function nextEvents(
     for (const { tier, place, of, copies } of decided.waits)
       events.push({
         code: 'wait',
-        text: `Tier [${tier}]: ${countOf(copies, 'replica waits', 'replicas wait')} for later runs, as number [${place}] of [${of}] in the tier`,
+        text: `Tier [${tier}]: ${countOf(copies, 'replica is waiting', 'replicas are waiting')} for a later run, at position [${place}] of [${of}] in the tier`,
         place,
       })
   }

@@ -49,7 +49,7 @@ export function readSnapshotServers(document: unknown, attempt: Attempt): Snapsh
       if (type !== 'historical') return
       if (!Number.isSafeInteger(maxSize) || (maxSize as number) < 0)
         throw invalidInput(
-          `Invalid value [${shorten(maxSize)}] for [maxSize]: expected an integer number of bytes`,
+          `Invalid value [${shorten(maxSize)}] for [maxSize]: expected a non-negative integer`,
         )
       if (!Number.isSafeInteger(priority))
         throw invalidInput(`Invalid value [${shorten(priority)}] for [priority]: expected an integer`)

@@ -39,8 +39,8 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   const { interval, shardSpec, size, lastCompactionState, overshadowed } = value
   const totalRows = value.totalRows ?? value.numRows ?? 0
   if (typeof interval !== 'string') return refuse('interval', interval, 'an ISO 8601 interval')
-  if (!isCount(size)) return refuse('size', size, 'an integer number of bytes')
-  if (!isCount(totalRows)) return refuse('totalRows', totalRows, 'an integer number of rows')
+  if (!isCount(size)) return refuse('size', size, 'a non-negative integer')
+  if (!isCount(totalRows)) return refuse('totalRows', totalRows, 'a non-negative integer')
   const shard = shardSpec ?? { type: 'none' }
   if (!isJsonObject(shard) || typeof shard.type !== 'string' || !numberedTypes.has(shard.type)) {
     const found = isJsonObject(shard) ? shard.type : shard

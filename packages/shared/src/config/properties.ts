@@ -513,7 +513,7 @@ export const properties = {
     conditions.anyBasicAuthenticator,
     property(
       integer(0, 1_000_000),
-      'maximum number of failed logins per user and address before further logins are throttled: one login per [svc.auth.throttle.delay] is verified, and the others get 429. All addresses from which the user has never logged in share a limit that is ten times as high. 0 turns throttling off',
+      'maximum number of failed logins per user and address before further logins are throttled: one login attempt per [svc.auth.throttle.delay] is checked, and the others get 429. All addresses from which the user has never logged in share a limit that is ten times as high. 0 turns throttling off',
       '20',
     ),
   ),
@@ -525,7 +525,7 @@ export const properties = {
     conditions.countsFailures,
     property(
       periodMs,
-      'time between verified logins during throttling; a user waits this long to log in while someone at the same address is guessing the password',
+      "time between login attempts that are checked during throttling; a user may wait this long to log in while someone at the same address is guessing the user's password",
       'PT5S',
     ),
   ),
@@ -750,7 +750,11 @@ export const properties = {
     'maximum total size of the segments assigned to this server',
     '0',
   ),
-  'svc.server.priority': property(integer(-1000, 1000), 'query priority of this server', '0'),
+  'svc.server.priority': property(
+    integer(-1000, 1000),
+    'priority of this server, as server lists show it; does not affect queries',
+    '0',
+  ),
   'svc.segmentCache.locations': property(
     cacheLocations,
     'folders in which this server stores its segments',

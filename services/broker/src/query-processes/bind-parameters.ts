@@ -55,7 +55,8 @@ export async function bindParameter(
     prepared.bindDouble(place, number)
   } else {
     const ms = typeof value === 'number' ? value : Date.parse(withZone(String(value)))
-    if (!Number.isFinite(ms)) throw refuse('an ISO 8601 time or milliseconds since 1970')
+    if (!Number.isFinite(ms))
+      throw refuse('an ISO 8601 time or a number of milliseconds since the Unix epoch')
     if (kind === 'DATE') prepared.bindDate(place, new DuckDBDateValue(Math.floor(ms / 86_400_000)))
     else prepared.bindTimestamp(place, new DuckDBTimestampValue(BigInt(Math.round(ms)) * 1000n))
   }

@@ -56,7 +56,7 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource(
         'READ',
-        'the datasources in the body; datasources without this permission are left out',
+        'the datasources in the body; datasources that the caller is not allowed to read are left out',
       ),
       summary:
         'Preview what rules would do to the given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds the loaded bytes of each period of time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',

@@ -225,7 +225,7 @@ const explainRoute = (context: Context, access: InputAccess): Route =>
     path: path('/task/:task/explain'),
     access: readsOne,
     summary:
-      'Explain a task: which locks, limits, and slots it waits for, where it is running, or why it failed',
+      'Explain a task: which locks or slots it is waiting for, which limits delay it, where it is running, or why it failed',
     answers: [jsonAnswer(z.object({ sentences: z.array(z.string()) }).meta({ title: 'TaskExplanation' }))],
     handle: async (input) => {
       const task = await taskOf(context.database, input, 'READ')
