@@ -419,7 +419,7 @@ describe('the explanation of a segment', () => {
       {
         code: 'load',
         at: now + 3000,
-        text: 'The next run assigns the segment to [t0-0], as number [1] in its load queue; it is expected to be loaded at 2026-06-15T00:00:04.100Z',
+        text: 'The next run assigns the segment to [t0-0], at position [1] in its load queue; it is expected to be loaded at 2026-06-15T00:00:04.100Z',
         place: 1,
         doneAt: now + 4100,
       },
@@ -447,7 +447,7 @@ describe('the explanation of a segment', () => {
       [2, 0, 1].map((index) => explain(cluster, rowOf(index)).next),
       [1, 2, 3].map((place) => {
         const doneAt = now + place * 1100
-        const text = `Server [t0-0] loads the segment, as number [${place}] of [3] in its load queue; it is expected to be loaded at ${new Date(doneAt).toISOString()}`
+        const text = `Server [t0-0] loads the segment, at position [${place}] of [3] in its load queue; it is expected to be loaded at ${new Date(doneAt).toISOString()}`
         return [{ code: 'loaded', text, place, at: doneAt, doneAt }]
       }),
     )

@@ -517,7 +517,7 @@ function loadEvents(cluster: ExplainedCluster, row: number, loads: readonly Fore
     return {
       code: 'load',
       at: nextRun.at,
-      text: `The next run assigns the segment to [${server.name}], as number [${place}] in its load queue${doneText(doneAt)}`,
+      text: `The next run assigns the segment to [${server.name}], at position [${place}] in its load queue${doneText(doneAt)}`,
       place,
       ...(doneAt === undefined ? {} : { doneAt }),
     }
@@ -556,7 +556,7 @@ function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
     const place = before + 1
     return {
       code: 'loaded',
-      text: `Server [${server.name}] loads the segment, as number [${place}] of [${server.queuedLoads}] in its load queue${doneText(doneAt)}`,
+      text: `Server [${server.name}] loads the segment, at position [${place}] of [${server.queuedLoads}] in its load queue${doneText(doneAt)}`,
       place,
       ...(doneAt === undefined ? {} : { at: doneAt, doneAt }),
     }
