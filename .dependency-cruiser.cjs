@@ -17,7 +17,7 @@ const roomsOfDrivers = [
   {
     driver: 'zod',
     rooms:
-      '(packages/shared/src/(clock|compaction|coordinator-dynamic-config|duties|http|segment-marking|segment-serving|service|shapes|testing|wire)|services/[^/]+/src|cli/src/(backup|snapshot))/',
+      '(packages/shared/src/(compaction|duties|http|segment-serving|service|shapes|testing)|services/[^/]+/src|cli/src/backup)/',
   },
 ]
 

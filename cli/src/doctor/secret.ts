@@ -1,5 +1,6 @@
 /** A password that can be compared and used, but is never printed by accident. */
 export class Secret {
+  // Unlike a field that is only private in TypeScript, it is not shown when the object is logged.
   readonly #text: string
 
   constructor(text: string) {

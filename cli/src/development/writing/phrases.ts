@@ -30,6 +30,12 @@ export const phrases: readonly Phrase[] = [
     allowed: ['at most 3', 'at most times'],
   },
   {
+    pattern: /\b(processor|computing) time\b/,
+    instead: 'CPU time',
+    found: ['an hour per second of processor time', 'computing time'],
+    allowed: ['the processor, time and again', 'CPU time'],
+  },
+  {
     pattern: /\b(likewise|thereby|hence|thus|whereby|wherein|thereof|herein|whilst|amongst|upon)\b/,
     instead: 'also; so, that is why; by which; in which; while; among; on',
     found: ['Of erased segments likewise', 'hence it waits', 'upon a request'],
