@@ -30,14 +30,13 @@ export function queuedLoads(
   const isLoading = (entry: number): boolean => (copies.flagsOf[entry]! & copyFlag.loading) !== 0
   const marks = new Uint8Array(table.rowLimit)
   marks[row] = 1
-  for (let index = 0; index < copies.pendingCount; index += 1) {
-    const entry = copies.pendingEntries[index]!
+  copies.forEachPending((entry) => {
     const queue = isLoading(entry) ? queues.get(copies.serverOf[entry]!) : undefined
-    if (queue === undefined) continue
+    if (queue === undefined) return
     const other = copies.rowOf[entry]!
     if (copies.sentAtOf[entry]! < queue.sentAt) add(queue, other)
     else if (copies.sentAtOf[entry] === queue.sentAt) marks[other] = 1
-  }
+  })
   for (const other of rowsToCheck(table, marks)) {
     if (other === row) break
     // Other segments of the same interval are yielded, too.

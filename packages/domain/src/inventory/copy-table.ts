@@ -18,7 +18,8 @@ export const copyFlag = {
   listed: 64,
 } as const
 
-const pendingFlags = copyFlag.loading | copyFlag.dropping
+/** The flags of a pending request. */
+export const pendingFlags = copyFlag.loading | copyFlag.dropping
 
 /**
  * Which servers hold, load, or drop each segment. Entries are in typed arrays, linked into one chain per row of the
@@ -36,9 +37,10 @@ export class CopyTable {
   flagsOf = new Uint8Array(0)
   /** When the pending request was sent, in milliseconds of the caller's clock. */
   sentAtOf = new Float64Array(0)
-  /** The entries with a queued load or drop, in no particular order; `pendingCount` of them are in use. */
-  pendingEntries = new Int32Array(0)
+  /** Number of entries with a pending request. */
   pendingCount = 0
+  /** The entries with a pending request, in no particular order; the first `pendingCount` are in use. */
+  private pendingEntries = new Int32Array(0)
   /** Where each pending entry is in `pendingEntries`. */
   private pendingAtOf = new Int32Array(0)
   private firstFree = -1
@@ -74,6 +76,11 @@ export class CopyTable {
     if (entry < 0) entry = this.add(row, server)
     this.setFlags(entry, flags)
     return entry
+  }
+
+  /** Calls `visit` with each entry that has a pending request, in no particular order. */
+  forEachPending(visit: (entry: number) => void): void {
+    for (let index = 0; index < this.pendingCount; index += 1) visit(this.pendingEntries[index]!)
   }
 
   private setFlags(entry: number, flags: number): void {

@@ -28,8 +28,8 @@ describe('datasourceNameOf', () => {
   })
 })
 
-describe('pendingEntries', () => {
-  it('has exactly the entries with a queued load or drop, after any changes', () => {
+describe('forEachPending', () => {
+  it('visits exactly the entries with a queued load or drop, after any changes', () => {
     const { served, loading, dropping, moving } = copyFlag
     const change = fc.record({
       row: fc.nat(4),
@@ -47,10 +47,9 @@ describe('pendingEntries', () => {
         })
         for (const { row, server, set, clear } of changes) table.changeCopy(ids[row]!, server, set, clear)
         const { copies } = table
-        const pending = Array.from(
-          { length: copies.pendingCount },
-          (_, index) => copies.pendingEntries[index]!,
-        )
+        const pending: number[] = []
+        copies.forEachPending((entry) => pending.push(entry))
+        assert.equal(copies.pendingCount, pending.length)
         const expected: number[] = []
         for (let entry = 0; entry < copies.limit; entry += 1)
           if (copies.serverOf[entry] !== -1 && (copies.flagsOf[entry]! & (loading | dropping)) !== 0)

@@ -10,10 +10,9 @@ function* servedEntries({ copies }: SegmentTable, server: number): Generator<num
 
 function pendingEntries({ copies }: SegmentTable, server: number): number[] {
   const entries: number[] = []
-  for (let index = 0; index < copies.pendingCount; index++) {
-    const entry = copies.pendingEntries[index] as number
+  copies.forEachPending((entry) => {
     if (copies.serverOf[entry] === server) entries.push(entry)
-  }
+  })
   return entries.sort((one, other) => one - other)
 }
 

@@ -1,4 +1,4 @@
-import { copyFlag, SegmentTable } from '@svc/domain/inventory'
+import { copyFlag, pendingFlags, SegmentTable } from '@svc/domain/inventory'
 import {
   type LoadingServer,
   placeholdersOf,
@@ -83,7 +83,6 @@ const maxLost = 1000
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
 const { served, loading, dropping, refused, moving, leaving, listed } = copyFlag
-const pendingFlags = loading | dropping
 const requestFlags = pendingFlags | moving
 
 /** The data servers that report to the leader, with the segments that they serve and their pending requests. */
@@ -392,15 +391,14 @@ export class ServerInventory {
     for (const name of [...this.lostByName.keys()].slice(0, -maxLost)) this.lostByName.delete(name)
     for (const { failed } of this.byName.values()) failed.deleteOld(nowMs)
     const { copies } = this.table
-    for (let index = 0; index < copies.pendingCount; index++) {
-      const entry = copies.pendingEntries[index] as number
-      if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) continue
+    copies.forEachPending((entry) => {
+      if (nowMs - (copies.sentAtOf[entry] as number) <= requestTimeoutMs) return
       const server = this.byNumber[copies.serverOf[entry] as number]
-      if (!server) continue
+      if (!server) return
       if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
         server.failed.addUnanswered(this.table.idOf(copies.rowOf[entry] as number), nowMs)
       server.voidUntilMs = Math.max(server.voidUntilMs ?? 0, copies.sentAtOf[entry] as number)
-    }
+    })
     return silent.map(({ name }) => name)
   }
 
@@ -462,10 +460,9 @@ export class ServerInventory {
         { loads: 0, loadSizeBytes: 0, drops: 0, oldestLoadAtMs: Number.POSITIVE_INFINITY },
       ]),
     )
-    for (let index = 0; index < copies.pendingCount; index++) {
-      const entry = copies.pendingEntries[index] as number
+    copies.forEachPending((entry) => {
       const queue = queues.get(copies.serverOf[entry] as number)
-      if (!queue) continue
+      if (!queue) return
       if (((copies.flagsOf[entry] as number) & dropping) !== 0) {
         queue.drops += 1
       } else {
@@ -473,7 +470,7 @@ export class ServerInventory {
         queue.oldestLoadAtMs = Math.min(queue.oldestLoadAtMs, copies.sentAtOf[entry] as number)
         queue.loadSizeBytes += sizeOf[copies.rowOf[entry] as number] as number
       }
-    }
+    })
     return queues
   }
 
