@@ -4,7 +4,7 @@ import type { LoadingServer } from '@svc/domain/loading'
 import { finishInSlices } from '@svc/shared/slices'
 import { haveSameRules } from '../cluster-state/index.ts'
 
-/** What a forecast depends on. The numbers are copied with the forecast, because the table changes later. */
+/** What a forecast depends on. The numbers of changes are copied, because the table changes later. */
 interface ForecastBasis extends Pick<ExplainedCluster, 'rules' | 'servers' | 'limits' | 'awaited'> {
   /** Number of changes to the used segments of each datasource. */
   readonly changes: readonly number[]
@@ -79,23 +79,30 @@ function basisOf({ servers, table, limits, awaited, rules }: ExplainedCluster, r
 /** Whether two clusters have the same used segments, servers, and limits. Servers may have and load other segments. */
 const haveSameParts = (one: ForecastBasis, other: ForecastBasis): boolean =>
   one.servers.length === other.servers.length &&
-  one.servers.every((server, index) => isSameServer(server, other.servers[index]!)) &&
+  haveSameFields(one, other, Object.keys(lastingFields) as (keyof LoadingServer)[]) &&
   isDeepStrictEqual([one.changes, one.limits, one.awaited], [other.changes, other.limits, other.awaited])
-
-const isSameServer = (one: LoadingServer, other: LoadingServer): boolean =>
-  one.number === other.number &&
-  one.name === other.name &&
-  one.type === other.type &&
-  one.tier === other.tier &&
-  one.maxSizeBytes === other.maxSizeBytes &&
-  one.decommissioning === other.decommissioning
 
 /** Whether the servers of two clusters with the same parts have and load the same segments. */
 const haveSameLoads = (one: ForecastBasis, other: ForecastBasis): boolean =>
-  one.servedChanges === other.servedChanges &&
-  one.servers.every(
-    ({ usedSizeBytes, loadingSizeBytes, queuedLoads }, index) =>
-      usedSizeBytes === other.servers[index]!.usedSizeBytes &&
-      loadingSizeBytes === other.servers[index]!.loadingSizeBytes &&
-      queuedLoads === other.servers[index]!.queuedLoads,
+  one.servedChanges === other.servedChanges && haveSameFields(one, other, passingFields)
+
+const passingFields = ['queuedLoads', 'usedSizeBytes', 'loadingSizeBytes'] as const
+
+// A record of all other fields, so that a new field cannot be forgotten.
+const lastingFields: Record<Exclude<keyof LoadingServer, (typeof passingFields)[number]>, true> = {
+  number: true,
+  name: true,
+  type: true,
+  tier: true,
+  maxSizeBytes: true,
+  decommissioning: true,
+}
+
+const haveSameFields = (
+  one: ForecastBasis,
+  other: ForecastBasis,
+  fields: readonly (keyof LoadingServer)[],
+): boolean =>
+  one.servers.every((server, index) =>
+    fields.every((field) => server[field] === other.servers[index]![field]),
   )
