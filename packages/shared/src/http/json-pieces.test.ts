@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import express from 'express'
 import fc from 'fast-check'
 import { createTurns } from '../slices/index.ts'
@@ -60,6 +60,14 @@ test('fails before the first piece if the first page cannot be read', async () =
 const parsed = (entries: readonly (readonly [string, unknown])[]): unknown =>
   JSON.parse(JSON.stringify(Object.fromEntries(entries)))
 
+/** Serves an application until the test ends; returns its port. */
+async function listen(context: TestContext, app: express.Express): Promise<number> {
+  const server: Server = app.listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
 test('a caller that receives nothing for too long is disconnected', async (context) => {
   const endless = (async function* (): AsyncGenerator<string> {
     for (;;) yield 'x'.repeat(1000)
@@ -73,10 +81,7 @@ test('a caller that receives nothing for too long is disconnected', async (conte
       sent.reject,
     )
   })
-  const server: Server = app.listen(0, '127.0.0.1')
-  context.after(() => server.close())
-  await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const socket = connect(await listen(context, app), '127.0.0.1')
   context.after(() => socket.destroy())
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await once(socket, 'readable')
@@ -90,10 +95,7 @@ test('a long text is sent in chunks that do not split characters', async (contex
     const pieces = new JsonPieces(jsonList(texts.map((text) => [JSON.stringify(text)])))
     void sendPieces(response, pieces, false, new AbortController().signal, { nextTurn })
   })
-  const server: Server = app.listen(0, '127.0.0.1')
-  context.after(() => server.close())
-  await once(server, 'listening')
-  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const answer = await fetch(`http://127.0.0.1:${await listen(context, app)}/`)
   assert.deepEqual(await answer.json(), texts)
 })
 
@@ -122,10 +124,7 @@ test('many long responses at once generate one chunk at a time, and let other wo
   const app = express().get('/', (_request, response) => {
     void sendPieces(response, new JsonPieces(long()), false, new AbortController().signal, { nextTurn })
   })
-  const server: Server = app.listen(0, '127.0.0.1')
-  context.after(() => server.close())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = `http://127.0.0.1:${await listen(context, app)}/`
   const responses = 10
   const texts = await Promise.all(
     Array.from({ length: responses }, async () => await (await fetch(url)).json()),

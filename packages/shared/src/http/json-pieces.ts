@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { type JsonMember, memberText } from '@svc/domain/json'
 import type { Response } from 'express'
 import type { NextTurn } from '../slices/index.ts'
+import { endOfPiece } from '../wire/index.ts'
 
 /**
  * A response with status 200 whose JSON is sent in pieces while it is generated, as fast as the caller reads it. A very
@@ -134,7 +135,7 @@ async function* inChunks(
     for (let piece = first; !piece.done; piece = await pieces.next()) {
       text += piece.value
       while (text.length >= chunkLength) {
-        const end = endOfChunk(text)
+        const end = endOfPiece(text, chunkLength)
         yield Buffer.from(text.slice(0, end))
         text = text.slice(end)
         await nextTurn()
@@ -144,10 +145,4 @@ async function* inChunks(
   } finally {
     await pieces.return(undefined)
   }
-}
-
-/** Returns where the first chunk of a text ends. A chunk never ends between the two halves of a character. */
-function endOfChunk(text: string): number {
-  const isHalf = /[\ud800-\udbff]/.test(text.charAt(chunkLength - 1))
-  return isHalf ? chunkLength - 1 : chunkLength
 }

@@ -84,6 +84,6 @@ function lengthWithin(max: number, value: unknown): number {
   return length
 }
 
-/** Does not cut a surrogate pair. */
-const endOfPiece = (text: string, end: number): number =>
+/** Returns where a piece of a text ends: at `end`, or one later if the piece would end between the halves of a surrogate pair. */
+export const endOfPiece = (text: string, end: number): number =>
   end < text.length && /^[\ud800-\udbff]$/.test(text[end - 1] ?? '') ? end + 1 : end
