@@ -179,7 +179,7 @@ const lazyHttp = {
   },
 }
 
-// The extensions of the files that servers send, and of what they answer.
+// The extensions of the files and answers that servers send.
 const sentExtensions = new Set([
   'bin',
   'css',
