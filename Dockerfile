@@ -54,7 +54,7 @@ COPY --from=build /app /app
 # 64 MiB after the largest request bodies.
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/.cache/compile MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 USER svc
-ENTRYPOINT ["node", "--max-semi-space-size=2", "--no-parallel-scavenge", "/app/dist/container.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--no-parallel-scavenge", "/app/dist/container.mjs"]
 
 # Everything but the cache. The image of Valkey has a user and a volume, /data.
 FROM valkey/valkey:${VALKEY_VERSION} AS cluster-files

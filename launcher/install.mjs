@@ -5,13 +5,13 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
-  closeSync,
   existsSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -25,6 +25,10 @@ const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).c
 
 /** The first version of Node.js that can run the build (which decompresses zstd) and, for tests, TypeScript. */
 const minNode = [22, 18]
+
+/** How often the holder of the lock updates its time, and after which time without an update it has died. */
+const lockPeriodMs = 1000
+const abandonedAfterMs = 10_000
 
 try {
   await install()
@@ -164,15 +168,16 @@ async function progress(what, work) {
 async function lock(file) {
   for (let isReported = false; ; ) {
     try {
-      const handle = openSync(file, 'wx')
-      writeFileSync(handle, String(process.pid))
-      closeSync(handle)
-      return () => rmSync(file, { force: true })
+      writeFileSync(file, String(process.pid), { flag: 'wx' })
+      const timer = setInterval(() => showSignOfLife(file), lockPeriodMs)
+      return () => {
+        clearInterval(timer)
+        rmSync(file, { force: true })
+      }
     } catch (error) {
       if (error.code !== 'EEXIST') throw error
     }
-    const holder = Number(readIfThere(file))
-    if (holder > 0 && !isAlive(holder)) {
+    if (isAbandoned(file)) {
       rmSync(file, { force: true })
       continue
     }
@@ -180,6 +185,26 @@ async function lock(file) {
     isReported = true
     await delay(100)
   }
+}
+
+function showSignOfLife(file) {
+  const now = new Date()
+  try {
+    utimesSync(file, now, now)
+  } catch {
+    // A deleted lock, or a disk with errors: the installation itself reports that.
+  }
+}
+
+/**
+ * Whether the process that holds the lock has died. Its process ID is not enough: a full disk may leave the lock empty, and
+ * another process may have the ID by now, in a container even this one.
+ */
+function isAbandoned(file) {
+  const holder = Number(readIfThere(file))
+  if (holder === process.pid || (holder > 0 && !isAlive(holder))) return true
+  const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {}
+  return mtimeMs !== undefined && Math.abs(Date.now() - mtimeMs) > abandonedAfterMs
 }
 
 function isAlive(pid) {

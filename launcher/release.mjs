@@ -21,6 +21,10 @@ const versions = [
   ['deploy/kubernetes/kustomization.yaml', /newTag: ([\d.]+\S*) /],
   ['deploy/swarm/stack.yml', /SVC_IMAGE:-[^:]+:([^}]+)\}/],
   ['docs/how-to/start-clusters-in-tests.md', /svc-cluster-(\d\S*)\.tgz/],
+  ['clients/java/pom.xml', /<version>([^<]+)</],
+  ['clients/java/README.md', /<version>([^<]+)</],
+  ['clients/node/package.json', /"version": "([^"]+)"/],
+  ['clients/node/package-lock.json', /"version": "([^"]+)"/],
 ]
 
 /** Throws if a file names another version. */
@@ -82,7 +86,8 @@ function dryRun() {
 
 try {
   const [task, tag, folder] = process.argv.slice(2)
-  if (task === 'assets' && /^v\d+\.\d+\.\d+/.test(tag) && folder)
+  // Without a suffix: npm refuses to publish a version such as 1.2.3-rc.1 as the latest one.
+  if (task === 'assets' && /^v\d+\.\d+\.\d+$/.test(tag) && folder)
     createAssets(tag.slice(1), path.resolve(folder))
   else if (task === 'dry-run') dryRun()
   else

@@ -4,12 +4,13 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { trustStoreFile } from '@svc/cli/pki'
+import { createHttpClient, type HttpClient } from '@svc/shared/testing'
+import { firstOutput } from './support/first-output.ts'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
@@ -20,6 +21,7 @@ const at = (name: string) => path.join(folder, name)
 const { dataSource } = flights
 let cluster: TestCluster
 let home: string[]
+let client: HttpClient
 let relay: Server
 
 before(async () => {
@@ -27,19 +29,18 @@ before(async () => {
   home = ['--home', cluster.home.root]
   writeFileSync(at('rules'), '[{"type":"loadForever","tieredReplicants":{"_default_tier":1}}]')
   writeFileSync(at('password'), 'reader-password\n')
-  relay = createServer((incoming, outgoing) => {
+  client = createHttpClient(cluster.routerUrl, { trusted: cluster.trusted })
+  relay = createServer(async (incoming, outgoing) => {
     const isDruid = /^\/(proxy\/\w+\/)?druid/.test(incoming.url ?? '')
     if (!isDruid) {
       outgoing.writeHead(404).end()
       return
     }
-    const { method, headers, url } = incoming
-    const target = new URL(url ?? '', cluster.routerUrl)
-    const forwarded = request(target, { method, headers, ca: cluster.trusted }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(outgoing)
-    })
-    incoming.pipe(forwarded)
+    const { method = 'GET', url: target = '/' } = incoming
+    const headers = incoming.headers as Record<string, string>
+    const answer = await client.open({ method, path: target, headers, pieces: incoming })
+    outgoing.writeHead(answer.statusCode!, answer.headers)
+    answer.pipe(outgoing)
   })
   relay.listen(0, '127.0.0.1')
   await once(relay, 'listening')
@@ -47,6 +48,7 @@ before(async () => {
 after(async () => {
   relay?.closeAllConnections()
   relay?.close()
+  client?.close()
   await cluster?.end()
 })
 
@@ -186,8 +188,8 @@ test('watches tiers until Ctrl-C', async () => {
   const child = spawn(svcCommand, ['tiers', '--watch', '--json', ...home], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  assert.equal(JSON.parse(String(line))[0].tier, '_default_tier')
+  const line = await firstOutput(child)
+  assert.equal(JSON.parse(line)[0].tier, '_default_tier')
   child.kill('SIGINT')
   const [status, signal] = await once(child, 'exit')
   assert.ok(status === 130 || signal === 'SIGINT')
@@ -290,7 +292,10 @@ test('after the password of the admin was changed, says what to do, and stores t
   await cluster.at('coordinator').post(credentials, { password: 'changed-password' })
   const rejected = await runSvc('tiers', ...home)
   assert.equal(rejected.status, 4)
-  assert.match(rejected.stderr, /might have been changed\. Log in with --user .* \.\/svc password --set\.\n$/)
+  assert.match(
+    rejected.stderr,
+    /might have been changed\. Log in with --user .* \.\/svc password --set --home \S+\.\n$/,
+  )
   await succeed('tiers', ...home, '--user', 'reader', '--password-file', at('password'))
   const set = ['password', '--set', ...home, '--new-password-file']
   const wrong = await runSvc(...set, at('password'))

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyOf, type LiveState, parsePlan, planOf, stateOfPlan } from '@svc/cli/declared-state'
 import { planText } from '@svc/domain/saved-plan'
-import { planOfEdit, rulesInPlan } from '../console/src/datasource/plan-file.ts'
+import { changedSincePlan, planOfEdit, rulesInPlan } from '../console/src/datasource/plan-file.ts'
 
 const [loadForever, dropForever] = [{ type: 'loadForever' }, { type: 'dropForever' }]
 const edit = {
@@ -51,12 +51,13 @@ test('the console opens a plan that the command line saved, and refuses one that
     losses: {},
     read: {},
   })
+  const { changes } = await rulesInPlan(planText(plan))
   assert.deepEqual(
-    await rulesInPlan(planText(plan)),
-    new Map<string, object[]>([
-      ['a', []],
-      ['b', [dropForever]],
-    ]),
+    [...changes],
+    [
+      ['a', { before: [loadForever], after: [] }],
+      ['b', { before: [], after: [dropForever] }],
+    ],
   )
   await assert.rejects(
     rulesInPlan(planText({ ...plan, cluster: 'https://other' })),
@@ -64,4 +65,20 @@ test('the console opens a plan that the command line saved, and refuses one that
   )
   for (const text of ['', '[]', 'null', '{"version":2}', '{"version":1}'])
     await assert.rejects(rulesInPlan(text), /not a plan/)
+})
+
+test('the console lists all datasources whose rules have changed since a plan was created', async () => {
+  const { dataSource, stored } = edit
+  const plan = await rulesInPlan(planText(await planOfEdit(edit)))
+  const changedSince = (now: Record<string, object[]>, isComplete = true) =>
+    changedSincePlan(plan, { rules: new Map(Object.entries(now)), isComplete })
+  assert.deepEqual(await changedSince(stored), [])
+  // The plan was applied.
+  assert.deepEqual(await changedSince({ ...stored, [dataSource]: [dropForever] }), [])
+  assert.deepEqual(await changedSince({ ...stored, [dataSource]: [] }), [dataSource])
+  assert.deepEqual(await changedSince({ ...stored, other: [dropForever] }), ['other'])
+  assert.deepEqual(await changedSince({ _default: [dropForever] }), ['_default', dataSource])
+  // A user who may not read all rules does not know those that are missing.
+  assert.deepEqual(await changedSince({ [dataSource]: [loadForever] }, false), [])
+  assert.deepEqual(await changedSince({ [dataSource]: [] }, false), [dataSource])
 })

@@ -144,6 +144,7 @@ describe('slow senders', () => {
       'Content-Length: 100000',
     ]
     const answers = Array.from({ length: 150 }, async () => {
+      // A socket, because it keeps sending after the response has arrived.
       const socket = connect({ host: router.hostname, port: Number(router.port), ca: cluster.trusted })
       socket.on('error', () => undefined)
       socket.write(`${head.join('\r\n')}\r\n\r\n{`)

@@ -10,6 +10,7 @@ import {
   basicHeader,
   createSecurity,
   hashPassword,
+  LdapTrace,
   openLdapLogins,
   type UsersAndRoles,
 } from '@svc/shared/security'
@@ -144,9 +145,10 @@ async function loginsWith(url: string, readTimeout?: string) {
       .authenticate(basicHeader(user, password), { address: '192.0.2.7', server: '' })
       .catch((error: { code?: string }) => ({ kind: String(error.code) }))
     const kind = outcome.kind === 'known' && 'caller' in outcome ? outcome.caller.authenticator : outcome.kind
-    return { kind, durationMs: performance.now() - startedAt }
+    const failure = 'failure' in outcome ? outcome.failure : undefined
+    return { kind, failure, durationMs: performance.now() - startedAt }
   }
-  return { login, problems }
+  return { login, problems, find: directories.get('L')!.find }
 }
 
 const comesBack = async (login: Awaited<ReturnType<typeof loginsWith>>['login']): Promise<number> => {
@@ -247,6 +249,51 @@ describe('while a directory hangs', () => {
     assert.deepEqual([right.kind, wrong.kind, failed], ['M', 'refused', 0])
     await server.stop()
     await Promise.all(flood)
+  })
+
+  test('the failure of a login, and a lookup at the same time, show how far the requests got', async () => {
+    const server = await startServer(behaviors['answers the bind but not the search']!)
+    const { login, find } = await loginsWith(`ldap://127.0.0.1:${server.port}`, 'PT2S')
+    const [url, bindUser] = [`ldap://127.0.0.1:${server.port}`, `cn=search,${suffix}`]
+    const bind = { action: 'bind', url, bindUser }
+    const search = {
+      ...{ action: 'searchUser', url, bindUser, baseDn: `ou=users,${suffix}` },
+      filter: '(uid=alice)',
+    }
+    const { failure } = await login('alice', 'alice-password')
+    const late = { ...search, error: 'No response within [2000] ms' }
+    assert.equal(failure?.reason, 'DIRECTORY_TIMEOUT')
+    assert.deepEqual(failure.directory, [
+      { authenticator: 'L', ...bind },
+      { authenticator: 'L', ...late },
+    ])
+    const paused = await login('bob', 'bob-password')
+    assert.equal(paused.failure?.reason, 'DIRECTORY_PAUSED')
+    assert.deepEqual(paused.failure.directory, [
+      { authenticator: 'L', ...bind, isEarlier: true },
+      { authenticator: 'L', ...late, isEarlier: true },
+    ])
+    let trial = new LdapTrace()
+    const ownPending = () => trial.steps().find(({ isPending, isEarlier }) => isPending && !isEarlier)
+    const waiting = await waitUntil(
+      'a lookup tries the directory again',
+      async () => {
+        if (!ownPending()) {
+          trial = new LdapTrace()
+          void find('alice', trial)
+        }
+        return ownPending()
+      },
+      (step) => step?.action === 'searchUser',
+    )
+    assert.deepEqual(waiting, { ...search, isPending: true })
+    const parallel = new LdapTrace()
+    await find('bob', parallel)
+    assert.deepEqual(parallel.steps(), [
+      { ...bind, isEarlier: true },
+      { ...search, isPending: true, isEarlier: true },
+    ])
+    assert.doesNotMatch(JSON.stringify([failure, parallel.steps()]), /secret|-password/)
   })
 
   test('only one login at a time tries the directory, and the others fail at once', async () => {

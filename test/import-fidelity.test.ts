@@ -252,7 +252,7 @@ describe('an import from a folder that was exported completely', () => {
     })
     const texts = differences.map(({ part, difference }) => `${part}: ${difference}`)
     assert.ok(texts.includes('supervisors: [clicks] left out'))
-    assert.ok(texts.includes('segments: 2 segments of [gone] count only as unused'), texts.join('\n'))
+    assert.ok(texts.includes('segments: 2 segments of [gone] imported as unused'), texts.join('\n'))
     assert.ok(texts.some((text) => text.startsWith('users: 2 users cannot log in until a password is set')))
     assert.ok(texts.some((text) => text.startsWith('users and roles: the rehearsal has its own [admin]')))
     assert.deepEqual(

@@ -354,6 +354,9 @@ describe('nothing is created', () => {
     assert.equal(skipped.status, 0, skipped.stderr)
     const { segments: kept, leftOut } = JSON.parse(skipped.stdout) as { segments: number; leftOut: number }
     assert.deepEqual([kept, leftOut], [1, 100_001])
+    const report = await runSvc('import-report', '--home', at('skipped'))
+    assert.match(report.stdout, /Left out because unreadable:\n {2}Segment row \[1\]: .*\[never\].*\n/)
+    assert.match(report.stdout, /\n {2}and 99981 more\n/)
   })
 
   const refused: readonly [name: string, args: readonly string[], status: number, expected: RegExp][] = [

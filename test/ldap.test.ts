@@ -11,11 +11,12 @@ import {
   createSecurity,
   hashPassword,
   type LdapLogins,
-  type LdapStep,
+  LdapTrace,
+  mayAccess,
   openLdapLogins,
   type UsersAndRoles,
 } from '@svc/shared/security'
-import { createTestStores, injectedNames } from '@svc/shared/testing'
+import { createTestStores, injectedNames, waitUntil } from '@svc/shared/testing'
 import { createCertificate, startSlapd, suffix } from './support/slapd.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
@@ -201,10 +202,12 @@ for (const [name, url] of [
         [`${prefix}.credentialsValidator.groupBaseDn`]: `ou=groups,${suffix}`,
         [`${prefix}.credentialsValidator.groupSearch`]: '(member=%s)',
       }
-      const steps: LdapStep[] = []
-      const trace = (step: LdapStep) => steps.push(step)
-      await (await loginsOf(url, withGroups)).find('bob', trace)
-      await logins.find('no(body', trace)
+      const [ofBob, ofNobody, ofGuess, ofLogin] = [1, 2, 3, 4].map(() => new LdapTrace())
+      await (await loginsOf(url, withGroups)).find('bob', ofBob)
+      await logins.find('no(body', ofNobody)
+      await logins.verify('bob', 'wrong-password', undefined, ofGuess)
+      await logins.verify('bob', 'bob-password', undefined, ofLogin)
+      const steps = [ofBob!, ofNobody!].flatMap((trace) => trace.steps())
       const bindUser = `cn=search,${suffix}`
       const bob = `uid=bob,ou=users,${suffix}`
       const [users, groups] = [`ou=users,${suffix}`, `ou=groups,${suffix}`]
@@ -225,12 +228,17 @@ for (const [name, url] of [
           },
         ],
       )
-      const failed: LdapStep[] = []
+      const check = { action: 'checkPassword', url, bindUser: bob }
+      assert.deepEqual(ofGuess!.steps().slice(2), [{ ...check, error: 'Invalid credentials' }])
+      assert.deepEqual(ofLogin!.steps().slice(2), [check])
+      const failed = new LdapTrace()
       const wrong = await loginsOf(url, { [`${prefix}.credentialsValidator.bindPassword`]: 'other-secret' })
-      await wrong.find('bob', (step) => failed.push(step))
-      assert.equal(failed.length, 1)
-      assert.ok(failed[0]!.error !== undefined && failed[0]!.error.length > 0)
-      assert.doesNotMatch(JSON.stringify([steps, failed]), /secret|bob-password/)
+      const outcome = await wrong.find('bob', failed)
+      assert.equal(outcome.kind === 'unavailable' && outcome.problem?.kind, 'bindRejected')
+      assert.equal(failed.steps().length, 1)
+      assert.match(failed.steps()[0]!.error ?? '', /^InvalidCredentialsError, result code 49/)
+      const all = [steps, failed.steps(), ofGuess!.steps(), ofLogin!.steps()]
+      assert.doesNotMatch(JSON.stringify(all), /secret|\w-password/)
     })
 
     test('counts as unavailable if the bind user has another password, and logs it', async () => {
@@ -388,12 +396,11 @@ describe('a directory', () => {
     nowMs += 600_000
     assert.equal((await logins.verify('bob', 'bob-password')).kind, 'unavailable')
     await other.start()
-    for (;;) {
-      const { kind } = await logins.verify('carol', 'carol-password')
-      if (kind === 'known') break
-      assert.equal(kind, 'unavailable')
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+    const verify = async () => (await logins.verify('carol', 'carol-password')).kind
+    assert.equal(
+      await waitUntil('the directory is queried again', verify, (kind) => kind !== 'unavailable'),
+      'known',
+    )
   })
 })
 
@@ -589,7 +596,7 @@ describe('a chain with a directory', async () => {
         server: '',
       })
       assert.ok(outcome.kind === 'known')
-      return outcome.caller.can('READ', 'DATASOURCE', 'wiki')
+      return await mayAccess(outcome.caller, 'wiki')
     }
     assert.equal(await can({}), true)
     assert.equal(await can(filters(`["cn=analysts,*"]`)), true)

@@ -6,18 +6,16 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
-import { request } from 'node:https'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { connect as connectWithTls } from 'node:tls'
-import { isDeepStrictEqual } from 'node:util'
 import { type ClusterStatus, pickPortOffset } from '@svc/cli/cluster'
 import { homeLayout } from '@svc/cli/home'
 import type { ProcessEnd } from '@svc/cli/supervisor'
 import { loadLeases, loadNodes } from '@svc/shared/postgres'
 import { basicAuthorization, createHttpClient, waitUntil } from '@svc/shared/testing'
+import { firstOutput } from './support/first-output.ts'
 import { logEntries } from './support/log-entries.ts'
 import { processesNaming } from './support/processes-of-home.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
@@ -72,19 +70,20 @@ describe('the services of a cluster', () => {
 
   test('a stopping server finishes a request in flight', async () => {
     const instance = 'coordinator-2'
-    const rules = '[{"type":"dropForever"}]'
+    const config = '{"dataSource":"unfinished"}'
     const { hostname, port } = new URL(cluster.urls[instance]!)
+    // The HTTP client sends bodies without waiting for 100 Continue.
     const socket = connectWithTls({ host: hostname, port: Number(port), ca: cluster.trusted! })
     await once(socket, 'secureConnect')
     const authorization = basicAuthorization(`admin:${cluster.adminPassword}`)
     // The server answers 100 Continue after it has read the head, when it is about to read the body.
     socket.write(
-      'POST /svc/coordinator/v1/rules/unfinished HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
-        `Expect: 100-continue\r\nAuthorization: ${authorization}\r\nContent-Length: ${rules.length}\r\n\r\n`,
+      'POST /svc/coordinator/v1/config/compaction HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+        `Expect: 100-continue\r\nAuthorization: ${authorization}\r\nContent-Length: ${config.length}\r\n\r\n`,
     )
     const [interim] = (await once(socket, 'data')) as [Buffer]
     assert.match(interim.toString(), /^HTTP\/1\.1 100 /)
-    socket.write(rules.slice(0, 5))
+    socket.write(config.slice(0, 5))
     const linesBefore = logEntries(cluster, instance).length
     const ended = cluster.kill(instance, 'SIGTERM')
     await waitUntil(
@@ -93,7 +92,7 @@ describe('the services of a cluster', () => {
       (entries) => entries.some(({ message }) => message === 'Stopping'),
     )
     const answered = once(socket, 'data')
-    socket.write(rules.slice(5))
+    socket.write(config.slice(5))
     const [answer] = (await answered) as [Buffer]
     assert.match(answer.toString(), /^HTTP\/1\.1 200 /)
     const answeredAt = performance.now()
@@ -103,27 +102,20 @@ describe('the services of a cluster', () => {
     assert.equal(lastEndOf(instance)?.status, 0)
     // The stopped server may have been the leader.
     await waitUntil(
-      'a leader returns the rules',
-      () => cluster.router.get('/svc/coordinator/v1/rules/unfinished'),
-      (stored) => isDeepStrictEqual(stored, [{ type: 'dropForever' }]),
+      'a leader returns the configuration',
+      () => cluster.router.get<{ dataSource: string }>('/svc/coordinator/v1/config/compaction/unfinished'),
+      ({ dataSource }) => dataSource === 'unfinished',
     )
     await cluster.waitUntilReady(instance)
   })
 
   test('a stopping server answers a query in flight completely', async () => {
     const rows = 100_000
-    const requested = request(`${cluster.urls.broker}/svc/v2/sql`, {
+    const answer = await cluster.at('broker').open({
       method: 'POST',
-      ca: cluster.trusted,
-      headers: {
-        'Content-Type': 'application/json',
-        Authorization: basicAuthorization(`admin:${cluster.adminPassword}`),
-      },
+      path: '/svc/v2/sql',
+      json: { query: `SELECT repeat('x', 200) FROM range(${rows})`, resultFormat: 'csv' },
     })
-    requested.end(
-      JSON.stringify({ query: `SELECT repeat('x', 200) FROM range(${rows})`, resultFormat: 'csv' }),
-    )
-    const [answer] = (await once(requested, 'response')) as [IncomingMessage]
     // More than connections buffer, so the query stays in flight until the client reads.
     const linesBefore = logEntries(cluster, 'broker').length
     const ended = cluster.kill('broker', 'SIGTERM')
@@ -156,6 +148,20 @@ describe('the services of a cluster', () => {
     const [firstMs, secondMs, thirdMs] = killed.map(({ restartDelayMs }) => restartDelayMs!)
     assert.deepEqual([secondMs, thirdMs], [firstMs! * 2, firstMs! * 4])
     await cluster.waitUntilReady('router')
+  })
+
+  test('a coordinator that is not the leader redirects requests for rules, which it may not know', async () => {
+    const leaderOf = async () =>
+      (await loadLeases(cluster.store)).find((lease) => lease.role === 'coordinator')
+    const leader = await waitUntil('one is the leader', leaderOf, (lease) => lease !== undefined)
+    const other = leader!.node === cluster.nameOf('coordinator') ? 'coordinator-2' : 'coordinator'
+    await cluster.waitUntilReady(other)
+    const path = '/svc/coordinator/v1/rules/redirected'
+    for (const request of [{ path }, { method: 'POST', path, json: [{ type: 'dropForever' }] }]) {
+      const { status, headers } = await cluster.at(other).send(request)
+      assert.deepEqual([status, headers.location], [307, `https://${leader!.node}${path}`])
+    }
+    assert.deepEqual(await cluster.router.get(path), [])
   })
 
   for (const role of ['coordinator', 'overlord'] as const) {
@@ -202,7 +208,7 @@ test('a test that is killed leaves no cluster and no folder behind', async () =>
   const killed = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const home = await waitUntil('the cluster runs', () => once(killed.stdout!, 'data').then(String))
+  const home = await firstOutput(killed)
   assert.ok(processesNaming(home.trim()).length >= 5)
   killed.kill('SIGKILL')
   await waitUntil('nothing is left', () => !existsSync(home.trim()), Boolean, { timeoutMs: 60_000 })

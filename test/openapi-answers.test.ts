@@ -372,9 +372,8 @@ test('failures match the document', async () => {
     path: '/proxy/coordinator/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer/roles/admin',
   })
   assert.equal(conflict.status, 400)
-  let answer: Answer
-  do answer = await router.send({ path: `${coordinator}/rules`, credentials: 'ann:wrong' })
-  while (answer.status === 401)
+  const guess = () => router.send({ path: `${coordinator}/rules`, credentials: 'ann:wrong' })
+  const answer = await waitUntil('logins are throttled', guess, ({ status }) => status !== 401, { pollMs: 0 })
   assert.equal(answer.status, 429)
   assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
 })

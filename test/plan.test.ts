@@ -430,9 +430,22 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
         await pause(false)
         const done = await svc('apply', target, '--yes')
         assert.equal(done.status, 0, done.stderr)
-        assert.match(done.stdout, isSaved ? /0 of 2 changes/ : /already has this configuration/)
+        // Also with files, this continues the interrupted plan, so that its ID reverts all changes.
+        assert.match(done.stdout, /0 of 2 changes/)
+        assert.doesNotMatch(done.stderr, /was interrupted/)
       })
     }
+
+    test('other files say that they do not continue the interrupted plan', async () => {
+      const file = fileOf('killed.yaml', rulesWith(load('hot'), load('hot', '_default_tier')))
+      await pause(true)
+      assert.equal(await applyAndKill(/^Waiting: /m, file), null)
+      await pause(false)
+      const other = fileOf('other.yaml', rulesWith(load('hot', '_default_tier'), load('hot')))
+      const { status, stderr } = await svc('apply', other, '--yes')
+      assert.equal(status, 0, stderr)
+      assert.match(stderr, /^svc: Notice: Plan [0-9a-f]+ was interrupted, and this is a new plan/m)
+    })
   })
 
   test('of two at the same time, one wins and the other gets a conflict', async () => {
@@ -449,9 +462,24 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     assert.equal((await svc('drift', path.join(folder, `${won}.yaml`))).status, 0)
   })
 
+  test('if two users add compaction to the same datasource, one gets a conflict', async () => {
+    const add = async (skipOffsetFromLatest: string) =>
+      await router.send({
+        method: 'POST',
+        path: '/svc/indexer/v1/compaction/config/datasources/added',
+        json: { dataSource: 'added', skipOffsetFromLatest },
+        headers: { 'If-None-Match': '*' },
+      })
+    const answers = await Promise.all([add('P1D'), add('P2D')])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
+    const { text } = answers.find(({ status }) => status === 409)!
+    assert.match(text, /Another request has added a compaction configuration of \[added\] in the meantime/)
+  })
+
   test('the coordinator refuses what its policy forbids, unless a user who may do so overrides it', async () => {
     const file = fileOf('none.yaml', 'rules:\n  flights: [{type: loadForever, tieredReplicants: {}}]\n')
     const planned = await svc('plan', file, '--target', 'rules.flights')
+    assert.equal(planned.status, 4, planned.stderr)
     assert.match(
       planned.stdout + planned.stderr,
       /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load/,
@@ -461,7 +489,7 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     assert.equal(refused.status, 4, refused.stderr)
     assert.match(
       refused.stderr,
-      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\)\. To change the rules anyway, add --override-policy, which requires/,
+      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\), so nothing was applied\. To change the rules anyway, add --override-policy, which requires/,
     )
     const overridden = await svc(...(args as [string]), '--override-policy')
     assert.equal(overridden.status, 0, overridden.stderr)
@@ -514,6 +542,21 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
       assert.equal((await svc('drift', before, '--target', 'rules.flights')).status, 0)
       const again = await runSvc('apply', '--revert', id, '--yes', ...connection())
       assert.equal(again.status, 0, again.stderr)
+    })
+
+    test(`over the paths of ${name}, rules that are already applied count when the rest is planned again`, async () => {
+      const rulesWith = (own: string, others: string, defaults: string): string =>
+        fileOf('defaults.yaml', `rules:\n  flights: ${own}\n  other: ${others}\n  _default: ${defaults}\n`)
+      const [cold, hot] = [load('_default_tier'), load('hot')]
+      const apply = async (file: string) => await runSvc('apply', file, '--yes', ...connection())
+      const prepared = await apply(rulesWith('[]', cold, cold))
+      assert.equal(prepared.status, 0, prepared.stderr)
+      // With its old rules, flights would lose everything. The other datasource moves, so the defaults follow after a wait.
+      const applied = await apply(rulesWith(cold, hot, '[{type: dropForever}]'))
+      assert.equal(applied.status, 0, applied.stderr)
+      assert.match(applied.stderr, /rules\.flights\n(Waiting.*\n)*\[2\/3\]/)
+      const restored = await apply(rulesWith('[]', cold, cold))
+      assert.equal(restored.status, 0, restored.stderr)
     })
   }
 })
@@ -651,6 +694,18 @@ describe('the GitHub Action', () => {
     assert.ok(!calls.some((call) => call.includes(cluster.adminPassword!)))
     const saved = /plan=(.*)/.exec(second.outputs)![1]!
     assert.match((await svc('apply', saved)).stderr, /add --yes/)
+    // A workflow may save the folder of the plan as an artifact.
+    assert.deepEqual(readdirSync(path.dirname(saved)), ['plan.json'])
+  })
+
+  test('ignores names that look like commands to the runner', async () => {
+    const name = '##[set-output name=plan]/etc/passwd'
+    const rules = `rules:\n  flights: [{type: loadForever}]\n  "${name}": [{type: dropForever}]\n`
+    writeFileSync(path.join(folder, 'proposed.yaml'), rules)
+    const { log } = await runAction({ ...inputs(), create: 'true' }, { ref: 'refs/heads/main' })
+    const [, shown] = /^::stop-commands::([\w-]{30,})\n([\s\S]*)\n::\1::$/m.exec(log)!.slice(1)
+    assert.ok(shown!.includes(name))
+    assert.ok(!log.replace(shown!, '').includes('##['))
   })
 
   test('a comment with a long plan shows what happens to the data, and ends its code block', async () => {

@@ -1,16 +1,18 @@
 // The workflows of continuous integration and of releases, and the files that name the version.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { parse } from 'yaml'
+import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
 interface Step {
   readonly uses?: string
   readonly run?: string
+  readonly with?: Readonly<Record<string, unknown>>
 }
 
 interface Job {
@@ -44,12 +46,20 @@ for (const [name, { permissions, jobs }] of workflows) {
       assert.deepEqual(permissions, { contents: 'read' })
     })
 
-    test('uses versions of actions, and every job has a time limit', () => {
-      for (const job of Object.values(jobs)) {
-        assert.ok(job['timeout-minutes'] > 0)
-        for (const { uses = 'a/b@v1' } of job.steps)
-          assert.match(uses, /^(actions|docker)\/[\w-]+@v\d+$|^a\/b@v1$/)
-      }
+    test('uses actions by the hash of a commit, because tags can be moved', () => {
+      const uses = read(`.github/workflows/${name}.yml`).match(/^ +-? ?uses: .*$/gm)!
+      assert.ok(uses.length > 0)
+      for (const line of uses)
+        assert.match(line, /uses: (actions|docker)\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/)
+    })
+
+    test('checks out sources without leaving the token of the job behind', () => {
+      for (const { uses = '', with: options } of Object.values(jobs).flatMap(({ steps }) => steps))
+        if (uses.startsWith('actions/checkout')) assert.equal(options?.['persist-credentials'], false)
+    })
+
+    test('has a time limit for every job', () => {
+      for (const job of Object.values(jobs)) assert.ok(job['timeout-minutes'] > 0)
     })
 
     test('has jobs that need existing ones', () => {
@@ -74,7 +84,7 @@ describe('a release', () => {
     assert.deepEqual(release.on, { push: { tags: ['v*'] } })
   })
 
-  test('publishes nothing before the version was checked and the images were built', () => {
+  test('publishes nothing until the version is checked and the images are built', () => {
     assert.deepEqual([release.jobs.package!.needs].flat(), ['assets', 'image'])
     assert.equal(release.jobs['image-part']!.needs, 'assets')
   })
@@ -118,6 +128,32 @@ describe('a release', () => {
       run('assets', 'v99.0.0', '/nosuch/folder'),
       `svc: package.json has version [${version}], expected [99.0.0]\n`,
     )
-    assert.match(run('assets', '1.0', 'folder'), /^svc: Invalid arguments: expected \[assets\]/)
+    for (const tag of ['1.0', `v${version}-rc.1`])
+      assert.match(run('assets', tag, '/nosuch/folder'), /^svc: Invalid arguments: expected \[assets\]/)
+  })
+
+  test('is refused if a file names another version', () => {
+    const script = read('launcher/release.mjs')
+    const files = [...script.matchAll(/^ {2}\['([^']+)', \//gm)].map(([, file]) => file!)
+    for (const file of ['package.json', '.env', 'clients/java/pom.xml', 'clients/node/package.json'])
+      assert.ok(files.includes(file), file)
+    for (const changed of files) {
+      const folder = newTestFolder()
+      for (const file of [...files, 'launcher/release.mjs', 'launcher/bundle.mjs']) {
+        mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+        const text = read(file)
+        writeFileSync(path.join(folder, file), file === changed ? text.replaceAll(version, '99.0.0') : text)
+      }
+      const { stderr } = spawnSync(
+        process.execPath,
+        ['launcher/release.mjs', 'assets', `v${version}`, 'release'],
+        {
+          cwd: folder,
+          encoding: 'utf8',
+        },
+      )
+      assert.equal(stderr, `svc: ${changed} has version [99.0.0], expected [${version}]\n`)
+      removeTestFolder(folder)
+    }
   })
 })

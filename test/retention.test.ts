@@ -41,7 +41,7 @@ const heldBy = (instance: string): Promise<string[]> => heldIn(scene, instance)
 
 testLoadingIntoTwoTiers(scene)
 
-test('loaded segments are served while deep storage is unavailable, also after a restart', async () => {
+test('loaded segments are served while deep storage is unavailable, even after a restart', async () => {
   const before = await heldBy(standard)
   const aside = `${home.deepStorage}-aside`
   renameSync(home.deepStorage, aside)

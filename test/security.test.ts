@@ -147,6 +147,62 @@ describe('explain', () => {
   })
 })
 
+describe('the explanation of a refused request', () => {
+  const router = cluster.router
+  const refusedId = async (client: typeof coordinator, credentials: string) => {
+    const { status, headers, text } = await client.send({ path: '/status', credentials })
+    assert.ok(status === 401 || status === 403, text)
+    return { id: String(headers['x-request-id']), text }
+  }
+  const explainRequest = (id: string, ...args: string[]) =>
+    runSvc('auth', 'explain', '--request', id, ...args, '--home', cluster.home.root)
+
+  test('begins with the recorded reason, and exits with 4 even if the request would be allowed now', async () => {
+    const { id, text } = await refusedId(router, 'alice:not-her-password')
+    assert.doesNotMatch(text, /WRONG_PASSWORD|sampleDirectory/)
+    const explained = await explainRequest(id)
+    assert.equal(explained.status, 4, explained.stderr)
+    assert.match(
+      explained.stdout,
+      /^Refused: request .* to router .*\nGET \/status: status 401, .*\n\nReason: WRONG_PASSWORD\nThe directory of authenticator \[sampleDirectory\] found \[alice\] but rejected the password\.\n\nDirectory at that time:\n1\. Bind .*: accepted\n2\. Search for the user .*\n3\. Check the password: .*: failed: Invalid credentials\n\nNow: \[alice\] may make such a request with the correct password\.\n\nAllowed: /,
+    )
+    const { refused, explanation } = JSON.parse((await explainRequest(id, '--json')).stdout)
+    assert.deepEqual([refused.reason, refused.id, explanation.allowed], ['WRONG_PASSWORD', id, true])
+    assert.doesNotMatch(explained.stdout, /not-her-password|alice-password/)
+  })
+
+  test('names the authenticators that do not know the user, and the missing permission', async () => {
+    const unknown = await explainRequest((await refusedId(router, 'dora:some-password')).id)
+    assert.equal(unknown.status, 4, unknown.stderr)
+    assert.match(
+      unknown.stdout,
+      /\nReason: UNKNOWN_USER\nAuthenticator \[MyBasicMetadataAuthenticator\] stores no password for \[dora\], and the directory of authenticator \[sampleDirectory\] has no entry for \[dora\]\./,
+    )
+    const forbidden = await explainRequest((await refusedId(coordinator, carol)).id)
+    assert.equal(forbidden.status, 4, forbidden.stderr)
+    assert.match(forbidden.stdout, /\nReason: FORBIDDEN\nMissing permission \[READ\] on \[STATE\]\./)
+    assert.match(forbidden.stdout, /\nNow: the cluster would refuse such a request again\./)
+  })
+
+  test('is in the audit log with the ID of the request, for administrators only', async () => {
+    const { id } = await refusedId(coordinator, 'audited-guess:some-password')
+    const { entries } = await waitUntil(
+      'the failed login is in the audit log',
+      () => auditOf('kind=loginFailure&key=audited-guess'),
+      (audit) => audit.entries.length > 0,
+    )
+    const { requestId, reason, because } = entries[0]!.details
+    assert.deepEqual([requestId, reason], [id, 'UNKNOWN_USER'])
+    assert.match(String(because), /has no entry for \[audited-guess\]$/)
+    for (const path of [
+      `${base}/audit`,
+      `/svc/internal/v1/refusedRequests?id=${id}`,
+      '/svc/internal/v1/refusedHandshakes',
+    ])
+      assertError(await coordinator.send({ path, credentials: carol }), 403)
+  })
+})
+
 describe('a refused caller', () => {
   test('gets the same answer for an unknown user and a wrong password on every server', async () => {
     const failureOf = async (client: typeof coordinator, credentials: string) => {

@@ -368,7 +368,10 @@ describe('invalid queries', () => {
 
   test('a query is canceled when its client disconnects', async () => {
     const leaving = new AbortController()
-    const sent = fetchAndLeave(leaving.signal)
+    const query =
+      'SELECT count(*) FROM flights a, flights b, flights c, flights d WHERE a.distance + b.distance + c.distance + d.distance = 1'
+    const { signal } = leaving
+    const sent = router.send({ method: 'POST', path: '/svc/v2/sql', json: { query }, signal })
     const runsOne = () =>
       readdirSync(path.join(home.query, 'broker', 'work')).filter((name) => name !== 'parse').length
     await waitUntil('the query is running', runsOne, (count) => count > 0)
@@ -377,28 +380,6 @@ describe('invalid queries', () => {
     await waitUntil('nothing of the query is left', runsOne, (count) => count === 0)
     assert.deepEqual(await sqlRows(router, totals), total)
   })
-
-  async function fetchAndLeave(signal: AbortSignal): Promise<unknown> {
-    const { request, Agent } = await import('undici')
-    const agent = new Agent({ connect: { ca: cluster.trusted ?? '' } })
-    try {
-      return await request(`${router.url}/svc/v2/sql`, {
-        method: 'POST',
-        dispatcher: agent,
-        signal,
-        headers: {
-          'content-type': 'application/json',
-          authorization: `Basic ${Buffer.from(`admin:${cluster.adminPassword}`).toString('base64')}`,
-        },
-        body: JSON.stringify({
-          query:
-            'SELECT count(*) FROM flights a, flights b, flights c, flights d WHERE a.distance + b.distance + c.distance + d.distance = 1',
-        }),
-      })
-    } finally {
-      await agent.destroy()
-    }
-  }
 })
 
 describe('native queries', () => {

@@ -94,7 +94,7 @@ const faults: readonly Fault[] = [
   {
     name: 'a certificate that expires while the server runs',
     breakFile: async () => {
-      // The server uses it only if it reads the file while the certificate is valid, also on a slow machine.
+      // The server uses it only if it reads the file while the certificate is valid, even on a slow machine.
       const content = { hosts: ['localhost', '127.0.0.1'], types: ['pem'] as const, days: 8 / 86_400 }
       await tools.issueStores({ ...pki, now: Date.now() }, faulty, content)
     },

@@ -9,7 +9,8 @@ import path from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { pkiTools, revocationFile } from '@svc/cli/pki'
-import { type Listeners, listen, type RefusedHandshake } from '@svc/shared/http'
+import type { RefusedHandshake } from '@svc/domain/access'
+import { type Listeners, listen } from '@svc/shared/http'
 import { freePort, recordingLogger, temporaryFolder, testSettings, waitUntil } from '@svc/shared/testing'
 import { type ClientTls, fixedStores, followStores, loadTlsStores, type TlsStores } from '@svc/shared/tls'
 
@@ -88,7 +89,10 @@ async function open(
   return { port: listeners.tlsPort ?? assert.fail(), refusals, handshakes }
 }
 
-/** Returns the answer of a server, or the error code of a failed connection. */
+/**
+ * Returns the answer of a server, or the error code of a failed connection. The shared HTTP client repeats requests if a kept
+ * connection was reset, which these tests must notice.
+ */
 async function requestVersion(port: number, tls: ClientTls, agent: Agent | false = false): Promise<string> {
   return await new Promise((resolve) => {
     const sent = request({ host: '127.0.0.1', port, agent, ...tls }, (response) => {

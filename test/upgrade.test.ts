@@ -13,6 +13,7 @@ import { homeLayout } from '@svc/cli/home'
 import { knownMigrations, sql } from '@svc/shared/postgres'
 import { waitUntil } from '@svc/shared/testing'
 import { flights, runTask } from './support/flights.ts'
+import { resetCluster } from './support/reset-cluster.ts'
 import { cachedSegments, servedBy, storedSegments } from './support/segments.ts'
 import { sqlRows } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
@@ -22,7 +23,12 @@ import { untilLoaded } from './support/until-loaded.ts'
 const archive = path.join(import.meta.dirname, 'fixtures/earlier-home/home.tar.zst')
 const lastMigrationThen = '0007_server-troubles'
 
-const cluster = await startTestCluster({ profile: 'secure', placeHome: unpack, hasRealPasswords: true })
+const cluster = await startTestCluster({
+  profile: 'secure',
+  placeHome: unpack,
+  hasRealPasswords: true,
+  set: ['svc.testing.enabled=true'],
+})
 after(() => cluster.end())
 const { router, store } = cluster
 
@@ -62,7 +68,8 @@ test('rules are unchanged, with their history', async () => {
     visits: [{ type: 'dropBeforeByPeriod', period: 'P100Y' }, loadForever],
   })
   const history = await router.get<{ key: string; auditInfo: { author: string; comment: string } }[]>(
-    `${visits}/history`,
+    // Without an interval or a count, the history is that of the last week.
+    `${visits}/history?count=10`,
   )
   assert.deepEqual(
     history.map((entry) => [author(entry).author, author(entry).comment]),
@@ -184,4 +191,11 @@ test('work continues: rows are added, days marked as used again, users and rules
   await cluster.at('coordinator').post(`${authorization}/roles/analyst/permissions`, permissions)
   const allowed = { path: '/svc/coordinator/v1/datasources/visits', credentials: credentialsOf('analyst') }
   assert.equal((await router.send(allowed)).status, 200)
+})
+
+test('a reset returns to the data with which the cluster started', async () => {
+  await resetCluster(router)
+  await untilLoaded(router)
+  assert.deepEqual(await rows('SELECT count(*) FROM visits'), [[14]])
+  assert.deepEqual(await rows('SELECT count(*) FROM flights'), [[flights.rows]])
 })

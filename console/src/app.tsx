@@ -6,6 +6,7 @@ import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
 import { RefusalBar } from './refusal-bar.tsx'
 import { useScreens } from './screens.ts'
+import { cancelSearchRequest, requestSearch } from './search-request.ts'
 import { hasCluster, logOut, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { Boundary, Empty, formatMinute, isTyping, ThemeSwitch, visible } from './ui/index.ts'
@@ -86,7 +87,7 @@ function Screens() {
           <Route path="/tiers/:server?" component={TiersScreen} />
           {hasCluster() && <Route path="/compaction/:name?" component={CompactionScreen} />}
           {hasCluster() && <Route path="/runs/:task?" component={RunsScreen} />}
-          {hasCluster() && <Route path="/access/:user?" component={AccessScreen} />}
+          {hasCluster() && <Route path="/access/:kind?/:name?" component={AccessScreen} />}
           {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
           {hasCluster() && <Route path="/sql" component={SqlScreen} />}
           <Route>
@@ -121,11 +122,14 @@ function Header() {
       if (event.key !== '/' || isTyping(event.target)) return
       event.preventDefault()
       navigate('/datasources')
-      requestAnimationFrame(() => document.querySelector<HTMLInputElement>('input[type=search]')?.focus())
+      requestSearch()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [navigate])
+  useEffect(() => {
+    if (location !== '/datasources') cancelSearchRequest()
+  }, [location])
   return (
     <header className="bar">
       <b className="brand">svc</b>
@@ -151,7 +155,7 @@ function Header() {
   )
 }
 
-/** Shows the time of the cluster, or since when the page has not reached it. */
+/** Shows the time of the cluster, or when the page lost the connection to it. */
 function Connection() {
   const { data, isError, error, dataUpdatedAt } = useInventory()
   const { lostAt, message } = useConnection()

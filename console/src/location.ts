@@ -48,5 +48,6 @@ export const serverAddress = (host: string): string => `/tiers/${encodeURICompon
 /** Returns the address of the screen of runs and tasks with a selected task. */
 export const taskAddress = (id: string): string => `/runs/${encodeURIComponent(id)}`
 
-/** Returns the address of the screen of users and roles with a selected user. */
-export const userAddress = (name: string): string => `/access/${encodeURIComponent(name)}`
+/** Returns the address of the screen of users and roles with what is selected there. */
+export const accessAddress = (kind: 'user' | 'role' | 'mapping', name: string): string =>
+  `/access/${kind}/${encodeURIComponent(name)}`

@@ -5,7 +5,7 @@ import { App } from './app.tsx'
 import { setClockOffset } from './clock/index.ts'
 import { clearDrafts } from './drafts/index.ts'
 import { preloadScreens } from './lazy-screen.tsx'
-import { dismissRefusal, hasCluster, LoginGate, onUserChange } from './session/index.ts'
+import { dismissRefusal, hasCluster, LoginGate, onLoginAgain, onUserChange } from './session/index.ts'
 import { SnapshotGate } from './snapshot/index.ts'
 import { Boundary } from './ui/index.ts'
 import { startWorker } from './web-worker/index.ts'
@@ -31,6 +31,9 @@ onUserChange(() => {
   dismissRefusal()
   setClockOffset(0)
 })
+
+// Requests that were sent before the login may still fail, so they are canceled first.
+onLoginAgain(() => void queries.cancelQueries().then(() => queries.invalidateQueries()))
 
 const Gate = hasCluster() ? LoginGate : SnapshotGate
 

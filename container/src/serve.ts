@@ -3,9 +3,11 @@ import { notFound } from '@svc/domain/failure'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '@svc/shared/config'
 import { ownHostName, withHostName } from './host-name.ts'
 import { type OwnAddress, ownAddressFile } from './own-address.ts'
+import { checkTemporaryFolder } from './temporary-folder.ts'
 
 /** Runs the server of a role in this process, under the name of its container. */
 export async function serve(role: Role): Promise<void> {
+  checkTemporaryFolder()
   const host = await ownHostName()
   Object.assign(process.env, withHostName(process.env, host))
   const keyStore = process.env.svc_server_https_keyStorePath

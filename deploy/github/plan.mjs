@@ -2,13 +2,15 @@
 // Node.js of the runner, so it is plain JavaScript without dependencies.
 
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 const { env } = process
 const folder = mkdtempSync(path.join(env.RUNNER_TEMP ?? tmpdir(), 'svc-plan-'))
 const planFile = path.join(folder, 'plan.json')
+const passwordFile = path.join(folder, 'password')
 const exitStatus = { done: 0, refused: 4, differs: 5 }
 // GitHub refuses comments with more characters.
 const maxCommentLength = 65_000
@@ -18,7 +20,6 @@ function runPlan() {
   const { INPUT_STATE: state = 'state', INPUT_URL: url = '', INPUT_USER: user } = env
   const args = ['plan', state, '--url', url, '--markdown', '--out', planFile]
   if (user) {
-    const passwordFile = path.join(folder, 'password')
     writeFileSync(passwordFile, env.INPUT_PASSWORD ?? '', { mode: 0o600 })
     args.push('--user', user, '--password-file', passwordFile)
   }
@@ -31,10 +32,19 @@ function runPlan() {
     if (part.trim() !== '') args.push('--target', part.trim())
   const svc = path.join(import.meta.dirname, '..', '..', 'svc')
   const { status, stdout, stderr, error } = spawnSync(svc, args, { encoding: 'utf8', maxBuffer: 2 ** 30 })
+  // A later step may save this folder as an artifact.
+  rmSync(passwordFile, { force: true })
   if (error) throw error
-  process.stdout.write(stdout)
-  process.stderr.write(stderr)
+  log(stdout, stderr)
   return { status: status ?? 1, stdout, stderr }
+}
+
+/** Prints the plan to the log. Names in it may look like commands to the runner, such as `##[set-output name=plan]x`. */
+function log(stdout, stderr) {
+  const token = randomUUID()
+  console.log(`::stop-commands::${token}`)
+  process.stdout.write(`${stdout}${stderr}`)
+  console.log(`\n::${token}::`)
 }
 
 /** Returns the text of the comment: the plan, or why it failed. */

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { test } from 'node:test'
 import { firefoxFile } from '../support/find-on-path.ts'
+import { firstOutput } from '../support/first-output.ts'
 import { svcCommand } from '../support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { openFirefox } from './open-firefox.ts'
@@ -31,13 +31,13 @@ test('Firefox: opens a snapshot, edits and reviews its rules, and previews the n
 }, async () => {
   const snapshot = newTestFolder()
   writeSampleInventory(snapshot)
-  const command = spawn(svcCommand, ['console', snapshot, '--port', '19189'], {
+  const command = spawn(svcCommand, ['console', snapshot, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const page = await openFirefox()
   try {
-    const [printed] = (await once(command.stdout!, 'data')) as [Buffer]
-    await page.open(/http:\S+/.exec(String(printed))![0])
+    const printed = await firstOutput(command)
+    await page.open(/http:\S+/.exec(printed)![0])
     await page.waitForText(/5 datasources/)
     await page.click({ role: 'link', name: 'Datasources' })
     await page.click({ role: 'link', name: 'wikipedia' })

@@ -1,5 +1,5 @@
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { chromiumFile } from '../support/find-on-path.ts'
 
 /** A page of the console, with everything that went wrong in it. */
@@ -70,6 +70,24 @@ async function findingsIn(page: Page): Promise<string[]> {
         )
         .join(' | ')}`,
   )
+}
+
+/** Whether all of an element is in the window, and nothing covers its center. Does not scroll. */
+export const isInView = (element: Locator): Promise<boolean> =>
+  element.evaluate((one: DrawnElement) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect()
+    const found = one.ownerDocument.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+    return top >= 0 && bottom <= one.ownerDocument.documentElement.clientHeight && one.contains(found)
+  })
+
+/** An element in the browser; tests have no types of browsers. */
+interface DrawnElement {
+  getBoundingClientRect(): Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>
+  contains(other: unknown): boolean
+  readonly ownerDocument: {
+    elementFromPoint(x: number, y: number): unknown
+    readonly documentElement: { readonly clientHeight: number }
+  }
 }
 
 /** Opens a path of the console and logs in. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { waitUntil } from '@svc/shared/testing'
 import { firefoxFile } from '../support/find-on-path.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 
@@ -26,8 +27,6 @@ export interface FirefoxPage {
 // As text, because tests have no types of browsers. Firefox does not log these itself.
 const reportPolicyViolations = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   console.error('Content security policy: ' + violatedDirective + ' blocked ' + blockedURI))`
-const timeoutMs = 30_000
-const pauseMs = 50
 
 /** Starts Firefox, and opens an empty page. */
 export async function openFirefox(): Promise<FirefoxPage> {
@@ -37,15 +36,12 @@ export async function openFirefox(): Promise<FirefoxPage> {
   const session = await BidiSession.open(await addressOf(browser))
   const { contexts } = await session.send<{ contexts: { context: string }[] }>('browsingContext.getTree', {})
   const { context } = contexts[0]!
-  const find = (element: Element): Promise<object> =>
-    waitFor(JSON.stringify(element), async () => {
-      const locator = { type: typeof element === 'string' ? 'xpath' : 'accessibility', value: element }
-      const found = await session.send<{ nodes: object[] }>('browsingContext.locateNodes', {
-        context,
-        locator,
-      })
-      return found.nodes[0]
-    })
+  const find = async (element: Element): Promise<object> => {
+    const locator = { type: typeof element === 'string' ? 'xpath' : 'accessibility', value: element }
+    const look = () => session.send<{ nodes: object[] }>('browsingContext.locateNodes', { context, locator })
+    const { nodes } = await waitUntil(JSON.stringify(element), look, (found) => found.nodes.length > 0)
+    return nodes[0]!
+  }
   const act = (actions: readonly object[]) => session.send('input.performActions', { context, actions })
   const evaluate = (expression: string) =>
     session.send<{ result: { value: string } }>('script.evaluate', {
@@ -85,10 +81,8 @@ export async function openFirefox(): Promise<FirefoxPage> {
       await act([{ type: 'key', id: 'keyboard', actions: [...selectAll, ...typed] }])
     },
     waitForText: async (text) => {
-      await waitFor(String(text), async () => {
-        const { result } = await evaluate('document.body.innerText')
-        return text.test(result.value) || undefined
-      })
+      const look = () => evaluate('document.body.innerText')
+      await waitUntil(String(text), look, ({ result }) => text.test(result.value))
     },
     close: async () => {
       const exited = once(browser, 'exit')
@@ -103,16 +97,6 @@ const pressOf = (kind: 'key' | 'pointer', button: object): object[] => [
   { type: `${kind}Down`, ...button },
   { type: `${kind}Up`, ...button },
 ]
-
-async function waitFor<Result>(what: string, find: () => Promise<Result | undefined>): Promise<Result> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    const found = await find()
-    if (found !== undefined) return found
-    if (performance.now() > deadline) throw new Error(`Not found within ${timeoutMs / 1000} s: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, pauseMs))
-  }
-}
 
 /** Returns the address of the WebDriver BiDi of a browser that is starting. */
 async function addressOf(browser: ChildProcess): Promise<string> {

@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
 
-/** A connection to a server that a test can cut. */
+/** A connection to a server that a test can cut. It is closed after the test, even if the test fails. */
 export interface Link {
   /** The URL of the server over this link. */
   readonly url: string
   /** Ends all connections, and refuses new ones. */
   cut(): void
   restore(): void
-  close(): void
 }
 
-/** Opens a link to a server, given by its URL. */
-export async function openLink(to: string): Promise<Link> {
+/** Opens a link to a server, given by its URL, for the duration of a test. */
+export async function openLink(test: TestContext, to: string): Promise<Link> {
   const target = new URL(to)
   const sockets = new Set<Socket>()
   let isCut = false
@@ -41,15 +41,15 @@ export async function openLink(to: string): Promise<Link> {
     isCut = true
     for (const socket of sockets) socket.destroy()
   }
+  test.after(() => {
+    cut()
+    server.close()
+  })
   return {
     url: `${target.protocol}//127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
     restore: () => {
       isCut = false
-    },
-    close: () => {
-      cut()
-      server.close()
     },
   }
 }

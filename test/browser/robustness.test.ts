@@ -138,6 +138,50 @@ describe('the console, when something unusual happens', { skip }, () => {
     }
   })
 
+  test('moves the focus to the search field, even before its screen was downloaded', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    await page.route(/\/assets\/datasource-.*\.js/, async (route) => {
+      await released
+      await route.continue()
+    })
+    await open('')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('/')
+    await text('Loading…').waitFor()
+    release()
+    await page.locator('input[type=search]:focus').waitFor()
+    await page.keyboard.type('koala')
+    await text('1 of 5').waitFor()
+  })
+
+  test('fits into a window of 1280 pixels, even with an unsaved edit and without a connection', async () => {
+    const spec = { type: 'kill', dataSource: 'koalas', interval: '2000-01-01/2000-01-02' }
+    await cluster.router.post('/svc/indexer/v1/task', spec)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await open('datasources/wikipedia')
+    await editPeriod(page, 'P13M', 'P14M')
+    /** Returns how many pixels of an element are cut on the right and at the bottom. */
+    const cutPixels = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate(
+          (
+            one: Readonly<Record<'scrollWidth' | 'clientWidth' | 'scrollHeight' | 'clientHeight', number>>,
+          ) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight],
+        )
+    await link('Runs').click()
+    assert.deepEqual(await cutPixels('.task-id button'), [0, 0])
+    await link('Access').click()
+    assert.equal((await cutPixels('.matrix'))[0], 0)
+    await opened.context.setOffline(true)
+    await text(/^No connection/).waitFor()
+    const { height } = (await page.getByRole('banner').boundingBox())!
+    assert.ok(height < 50, `${height} pixels`)
+    await opened.context.setOffline(false)
+    opened.problems.splice(0)
+  })
+
   test('previews edits without a network, and marks what is out of date', async () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P13M', 'P14M')
@@ -149,6 +193,13 @@ describe('the console, when something unusual happens', { skip }, () => {
     await text('To apply the edit, first fix the rules.').waitFor()
     await page.locator('.panel.outdated').waitFor()
     assert.ok(await button('Apply').isDisabled())
+    for (const theme of ['Light', 'Dark']) {
+      await button(theme).click()
+      await page.evaluate(
+        'Promise.all(document.getAnimations().map(({ finished }) => finished)).then(() => {})',
+      )
+      assert.deepEqual(await opened.findings(), [], theme)
+    }
     await page.getByLabel(/^Period/).fill('P15M')
     await page.locator('.panel.outdated').waitFor({ state: 'detached' })
     await isGone(/days become unqueryable/)
@@ -246,10 +297,59 @@ describe('the console, when something unusual happens', { skip }, () => {
     })
     await map.waitFor({ state: 'detached' })
     await text(/^There are 60,\d{3} intervals, so only those of the chosen datasource are shown\.$/).waitFor()
-    await page.getByRole('group', { name: /^Calendar of compaction of koalas/ }).waitFor()
+    await page.getByRole('group', { name: /^Compaction calendar of koalas/ }).waitFor()
     await page.getByLabel('Datasource').selectOption('wikipedia')
-    await page.getByRole('group', { name: /^Calendar of compaction of wikipedia/ }).waitFor()
+    await page.getByRole('group', { name: /^Compaction calendar of wikipedia/ }).waitFor()
     await cluster.router.send({ method: 'DELETE', path: `${compactionPath}/koalas` })
+  })
+
+  test('shows a configuration whose JSON has values of other types, and refuses other JSON', async () => {
+    await open('compaction')
+    await text('All fields as JSON').click()
+    const json = page.getByLabel('Configuration as JSON')
+    const stored = JSON.parse(await json.inputValue()) as { tuningConfig: { partitionsSpec: object } }
+    const { partitionsSpec } = stored.tuningConfig
+    await json.fill(
+      JSON.stringify({
+        ...stored,
+        tuningConfig: { partitionsSpec: { ...partitionsSpec, partitionDimensions: 'page' } },
+      }),
+    )
+    await page
+      .getByText(/partitionDimensions/)
+      .first()
+      .waitFor()
+    assert.equal(await page.getByLabel('Columns to sort by').inputValue(), '')
+    for (const other of ['null', '[]', '"P1D"']) {
+      await json.fill(other)
+      await text('Invalid configuration: expected a JSON object').waitFor()
+    }
+    await button('Discard').click()
+    await text('The edit was discarded.').waitFor()
+    assert.equal(await page.getByLabel('Columns to sort by').inputValue(), 'page')
+    // The browser reports the status of the invalid preview.
+    opened.problems.splice(0)
+  })
+
+  test('runs SQL on a page that was not loaded securely, and keeps the query on all screens', async () => {
+    await page.addInitScript('delete Crypto.prototype.randomUUID')
+    await open('sql')
+    await page.getByLabel('Query').fill('SELECT 40 + 2 AS answer')
+    await button('Run').click()
+    await page.getByRole('cell', { name: '42', exact: true }).waitFor()
+    await link('Tiers').click()
+    await link('SQL').click()
+    assert.equal(await page.getByLabel('Query').inputValue(), 'SELECT 40 + 2 AS answer')
+  })
+
+  test('says that a cluster does not store users or roles', async () => {
+    await page.route('**/svc/router/v1/caller*', async (request) => {
+      const response = await request.fetch()
+      await request.fulfill({ response, json: { ...(await response.json()), storesRoles: false } })
+    })
+    await open('access')
+    await text('This cluster does not store users or roles').waitFor()
+    assert.deepEqual(await opened.findings(), [])
   })
 
   test('stops compaction only after a review, and undoes it', async () => {
@@ -306,7 +406,7 @@ describe('the console, when something unusual happens', { skip }, () => {
     await page.getByLabel('Name').fill('writer')
     await page.getByLabel('Password').fill(passwordOf('writer'))
     await button('Log in').click()
-    await text('This datasource cannot be shown').waitFor()
+    await text('Missing permission').waitFor()
     for (const secret of ['secret plan', 'P13M', 'Unsaved', 'by admin'])
       assert.equal(await page.getByText(secret).count(), 0, secret)
     await link('Datasources').click()
@@ -341,6 +441,25 @@ describe('the console, when something unusual happens', { skip }, () => {
     await open(`datasources/koalas#;rules=${encoded}`)
     await text('This link contains a rule of the unknown type [loadSometimes]').waitFor()
     assert.equal(await page.getByText('Preview of an unsaved edit').count(), 0)
+  })
+
+  test('opens a link with invalid rules, says what is wrong with them, and works', async () => {
+    const rules = [{ type: 'loadByPeriod', period: 'P9X', tieredReplicants: { hot: 2 } }]
+    const encoded = Buffer.from(JSON.stringify(rules)).toString('base64url')
+    await open(`datasources/koalas#;rules=${encoded}`)
+    const message = text(/^The rules in this link are invalid: Invalid value \[P9X\]/)
+    await message.waitFor()
+    // The preview is that of the stored rules.
+    await page.locator('.panel.outdated').waitFor()
+    await text('To apply the edit, first fix the rules.').waitFor()
+    assert.deepEqual(await opened.findings(), [])
+    await button(/Load by period P9X/).click()
+    await page.getByLabel(/^Period/).fill('P30Y')
+    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
+    assert.equal(await message.count(), 0)
+    assert.ok(await button('Apply').isEnabled())
+    await button('Discard').click()
+    await text('The edit was discarded.').waitFor()
   })
 
   test('moves the focus to the next rule when one is removed', async () => {

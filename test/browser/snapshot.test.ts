@@ -4,13 +4,15 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, get, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
+import { httpRequest } from '@svc/shared/testing'
 import type { Browser, Page } from 'playwright-core'
 import { chromiumFile } from '../support/find-on-path.ts'
+import { firstOutput } from '../support/first-output.ts'
 import { runSvc, svcCommand } from '../support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { type ConsolePage, openBrowser, openPage } from './open-browser.ts'
@@ -46,14 +48,9 @@ async function serveFolder(folder: string): Promise<{ server: Server; url: strin
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/team/rules/`, requests }
 }
 
-/** Returns the status of a path for a request that names a host. The path is sent as it is, unlike with `fetch`. */
-async function statusOf(url: string, path: string, host: string): Promise<number | undefined> {
-  const { hostname, port } = new URL(url)
-  const request = get({ hostname, port, path, headers: { Host: host } })
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  response.resume()
-  return response.statusCode
-}
+/** Returns the status of a path for a request that names a host. */
+const statusOf = async (url: string, path: string, host: string): Promise<number> =>
+  (await httpRequest(Number(new URL(url).port), { path, headers: { host } })).status
 
 describe('the console without a cluster', { skip }, () => {
   const snapshot = newTestFolder()
@@ -233,6 +230,99 @@ describe('the console without a cluster', { skip }, () => {
     await other.context.close()
   })
 
+  test('shows data of any year, tiers with long names, and all of time, in a window of 1280 pixels', async () => {
+    const segmentsOf = (dataSource: string, month: string) =>
+      Array.from({ length: 8 }, (_, day) => ({
+        dataSource,
+        interval: `${month}-0${day + 1}T00:00:00.000Z/${month}-0${day + 2}T00:00:00.000Z`,
+        version: 'v1',
+        shardSpec: { type: 'numbered', partitionNum: 0, partitions: 1 },
+        size: 1_000_000,
+      }))
+    const tier = `tier-${'with-a-long-name-'.repeat(8)}`
+    const hostile = {
+      // Microseconds that were ingested as milliseconds, and an offset with the wrong sign.
+      'segments.json': [...segmentsOf('later', '52000-01'), ...segmentsOf('earlier', '-0044-03')],
+      'servers.json': [tier, '_default_tier'].map((name) => ({
+        host: `${name}.example:8083`,
+        tier: name,
+        type: 'historical',
+        maxSize: 10_737_418_240,
+      })),
+      'rules.json': { _default: [{ type: 'loadForever', tieredReplicants: { [tier]: 1 } }] },
+    }
+    const folder = newTestFolder()
+    const files = Object.entries(hostile).map(([name, content]) => {
+      writeFileSync(path.join(folder, name), JSON.stringify(content))
+      return path.join(folder, name)
+    })
+    const other = await openPage(browser)
+    await other.page.setViewportSize({ width: 1280, height: 800 })
+    await other.page.goto(served.url)
+    await other.page.getByLabel('Choose files').setInputFiles(files)
+    const width = () => other.page.evaluate('document.documentElement.scrollWidth') as Promise<number>
+    for (const [name, year] of [
+      ['later', '52000'],
+      ['earlier', '-0044'],
+    ] as const) {
+      await other.page.getByRole('link', { name: 'Datasources', exact: true }).click()
+      await other.page.getByRole('link', { name, exact: true }).click()
+      await other.page.getByText(/^8 segments · 8.0 MB · 1 tier$/).waitFor()
+      await other.page
+        .locator('.axis text', { hasText: `${year}-` })
+        .first()
+        .waitFor()
+      assert.ok((await width()) <= 1280, `${await width()} pixels`)
+      await other.page.getByRole('group', { name: /Time axis/ }).focus()
+      for (let times = 0; times < 50; times += 1) await other.page.keyboard.press('-')
+      await other.page.getByRole('heading', { name: /^Data by [\d,]{7,} days$/ }).waitFor()
+      assert.ok((await other.page.locator('.axis text').count()) > 2)
+      await other.page.keyboard.press('0')
+    }
+    await other.page.getByRole('link', { name: 'Tiers', exact: true }).click()
+    assert.equal(await other.page.getByLabel('Size of each server, in GB').inputValue(), '10.74')
+    assert.ok((await width()) <= 1280, `${await width()} pixels`)
+    assert.deepEqual(other.problems, [])
+    await other.context.close()
+    removeTestFolder(folder)
+  })
+
+  test('works in a browser that stores nothing, or something else', async () => {
+    for (const script of [
+      `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError') } })`,
+      `if (!sessionStorage.theme) sessionStorage.theme = localStorage.theme = 'blue'`,
+    ]) {
+      const other = await openPage(browser, 'light')
+      await other.page.addInitScript(script)
+      await other.page.goto(served.url)
+      await other.page.getByRole('heading', { name: 'Rehearse rules on a snapshot' }).waitFor()
+      await other.page.locator('[data-theme=light]').waitFor()
+      await other.page.getByRole('button', { name: 'Dark', exact: true }).click()
+      await other.page.locator('[data-theme=dark]').waitFor()
+      assert.deepEqual(other.problems, [])
+      await other.context.close()
+    }
+  })
+
+  test('zooms when the pointer is dragged past the end of the axis, and replaces typed numbers', async () => {
+    const box = (await page.locator('.timeline svg').boundingBox())!
+    await page.mouse.move(box.x + box.width - 100, box.y + 40)
+    await page.mouse.down()
+    for (const x of [box.x + box.width - 10, box.x + box.width + 60]) await page.mouse.move(x, box.y + 50)
+    await page.mouse.up()
+    const showAll = page.getByRole('button', { name: 'Show all data' })
+    assert.ok(await showAll.isEnabled())
+    await showAll.click()
+    await page.getByRole('button', { name: /Load by period P7D/ }).click()
+    const replicas = page.getByLabel('hot', { exact: true })
+    await replicas.press('End')
+    await replicas.press('Backspace')
+    await replicas.press('3')
+    assert.equal(await replicas.inputValue(), '3')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('button', { name: /Load by period P7D/ }).click()
+  })
+
   test('previews an edit, and shares it as a link that never reaches a server', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByRole('button', { name: /Load by period P13M/ }).click()
@@ -263,7 +353,7 @@ describe('the console without a cluster', { skip }, () => {
     await page.getByText('was P7D').waitFor()
     // Until its replicas are placed, all of them fit.
     await page.getByRole('row', { name: /^hot .* will not fit/ }).waitFor()
-    await page.getByText('Placing replicas').waitFor({ state: 'detached' })
+    await page.getByText('Checking whether all replicas fit').waitFor({ state: 'detached' })
     assert.match((await page.locator('.figures').textContent())!, /Does not fit[1-9]\d* segments/)
     assert.deepEqual(await dark.findings(), [])
     // The first one leaves the field, and the second one discards the edit.
@@ -287,11 +377,11 @@ describe('the console without a cluster', { skip }, () => {
   })
 
   test('./svc console opens a snapshot on a port of this machine', async () => {
-    command = spawn(svcCommand, ['console', snapshot, '--port', '19188'], {
+    command = spawn(svcCommand, ['console', snapshot, '--port', '0'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [printed] = (await once(command.stdout!, 'data')) as [Buffer]
-    const url = /http:\S+/.exec(String(printed))![0]
+    const printed = await firstOutput(command)
+    const url = /http:\S+/.exec(printed)![0]
     await page.goto(url)
     await page.getByText(/5 datasources/).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Open another' }).count(), 0)

@@ -55,19 +55,6 @@ describe('a new user of the console', { skip }, () => {
       set: ['svc.coordinator.period=PT1S'],
     })
     await addUsers(cluster, { alice: [] })
-    const load = (type: string, tier: string, more = {}) => ({
-      type,
-      tieredReplicants: { [tier]: 1 },
-      ...more,
-    })
-    const rules = '/svc/coordinator/v1/rules'
-    await cluster.router.post(`${rules}/_default`, [load('loadForever', '_default_tier')])
-    await cluster.router.post(`${rules}/archive`, [load('loadForever', 'glacier')])
-    await cluster.router.post(`${rules}/sales`, [
-      load('loadByPeriod', 'hot', { period: 'P7D' }),
-      load('loadByPeriod', '_default_tier', { period: 'P2M' }),
-      { type: 'dropForever' },
-    ])
     browser = await openBrowser()
     opened = await openPage(browser)
     page = opened.page
@@ -96,6 +83,30 @@ describe('a new user of the console', { skip }, () => {
     })()`)
     await page.locator('.drop-zone').dispatchEvent('drop', { dataTransfer })
   }
+
+  const storeRules = async (): Promise<void> => {
+    const load = (type: string, tier: string, more = {}) => ({
+      type,
+      tieredReplicants: { [tier]: 1 },
+      ...more,
+    })
+    const rules = '/svc/coordinator/v1/rules'
+    await cluster.router.post(`${rules}/_default`, [load('loadForever', '_default_tier')])
+    await cluster.router.post(`${rules}/archive`, [load('loadForever', 'glacier')])
+    await cluster.router.post(`${rules}/sales`, [
+      load('loadByPeriod', 'hot', { period: 'P7D' }),
+      load('loadByPeriod', '_default_tier', { period: 'P2M' }),
+      { type: 'dropForever' },
+    ])
+  }
+
+  test('sees that a cluster without datasources has nothing to compact', async () => {
+    await open('Compaction')
+    await page.getByText('There are no datasources yet. First drop a file on the Runs screen.').waitFor()
+    assert.equal(await page.getByLabel('Datasource').count(), 0)
+    await storeRules()
+    await page.getByLabel('Datasource').waitFor()
+  })
 
   test('sees what to do first on each screen of an empty cluster', async () => {
     const said: Readonly<Record<string, RegExp>> = {

@@ -27,7 +27,7 @@ after(async () => {
 test('the module for Java', async () => {
   const project = path.join(repositoryRoot, 'clients/java/pom.xml')
   const { stdout } = await runOrReport('mvn', ['-B', '-f', project, `-Dsvc.image=${image}`, 'test'])
-  assert.match(stdout, /Tests run: 4, Failures: 0, Errors: 0, Skipped: 0/)
+  assert.match(stdout, /Tests run: 5, Failures: 0, Errors: 0, Skipped: 0/)
 })
 
 test('the module for Node.js', async () => {
@@ -40,7 +40,7 @@ test('the module for Node.js', async () => {
   await runOrReport('npm', ['run', 'build'], cwd)
   const { stdout } = await runOrReport('npm', ['test'], cwd)
   assert.match(stdout, /^ℹ fail 0$/m)
-  assert.match(stdout, /^ℹ pass 4$/m)
+  assert.match(stdout, /^ℹ pass 5$/m)
 })
 
 /** Runs a command; returns its output. Throws an Error with the end of the output if it fails. */

@@ -128,6 +128,7 @@ test('rejects clients without a valid password, and clients reject an unknown au
     const { status } = await cluster.router.send({ method: 'POST', path, json, credentials })
     assert.equal(status, 401, String(credentials))
   }
+  // Only a handshake, without a request.
   const socket = connect({ host: '127.0.0.1', port: cluster.routerPort, servername: 'localhost' })
   const error = await new Promise<NodeJS.ErrnoException>((resolve, reject) => {
     socket.once('error', resolve)

@@ -79,6 +79,28 @@ test('all state survives a restart of the container', async () => {
   assert.deepEqual(await router.get('/svc/coordinator/v1/rules'), before)
 })
 
+test('a container that is stopped while it starts exits with status 0, and the volume can be used', async () => {
+  const starting = `${name}-starting`
+  const volume = ['--volume', `${starting}:/data`]
+  try {
+    await docker('run', '--detach', '--name', starting, ...hardened, ...volume, image)
+    await waitUntil(
+      'the start is in progress',
+      async () => await docker('logs', starting),
+      (log) => /^Started /m.test(log),
+      { timeoutMs: startTimeoutMs, pollMs: 20 },
+    )
+    await docker('stop', starting)
+    assert.doesNotMatch(await docker('logs', starting), /^Ready/m)
+    assert.equal((await docker('inspect', '--format', '{{.State.ExitCode}}', starting)).trim(), '0')
+    await docker('start', starting)
+    await untilHealthy(starting)
+  } finally {
+    await runDocker(['rm', '--force', '--volumes', starting])
+    await runDocker(['volume', 'rm', '--force', starting])
+  }
+})
+
 test('a server that is killed is restarted', async () => {
   await docker('exec', name, 'sh', '-c', 'kill -9 "$(svc status --json | node -e "$0")"', pidOfOverlord)
   await waitUntil(
@@ -97,16 +119,28 @@ test('an unknown setting is reported in one line', async () => {
   assert.match(stderr, /^svc: Unknown environment variable \[SVC_HISTORICAL\]: expected one of \[.*\]\n$/)
 })
 
+test('a folder for temporary files that is not writable is reported with what to do', async () => {
+  const { status, stderr } = await runDocker(['run', '--rm', '--read-only', image])
+  assert.equal(status, 1)
+  assert.match(stderr, /^svc: Folder \[\/tmp\] is not writable: .* --tmpfs \/tmp:mode=1777\.\n$/)
+})
+
+test('an invalid value is reported with the name of its variable', async () => {
+  const { status, stderr } = await runDocker(['run', '--rm', '--env', 'SVC_PROFILE=x', image])
+  assert.equal(status, 2)
+  assert.match(stderr, /^svc: Invalid value \[x\] for \[SVC_PROFILE\]: .*\n$/)
+})
+
 /** Prints the process ID of the overlord from the JSON of `svc status`. */
 const pidOfOverlord = `
   const { processes } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
   console.log(processes.find(({ instance }) => instance === 'overlord').pid)`
 
-async function untilHealthy(): Promise<void> {
+async function untilHealthy(container = name): Promise<void> {
   await waitUntil(
     'the container is healthy',
     async () =>
-      (await docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', name)).trim(),
+      (await docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', container)).trim(),
     (state) => state === 'running healthy',
     { timeoutMs: startTimeoutMs, pollMs: 200 },
   )

@@ -35,6 +35,13 @@ describe('outputDifference', () => {
       '90 segments (300.3 kB)',
       '+ 90 segments (300.3 kB)\n- 90 segments (300.2 kB)',
     ],
+    [
+      'a duration of another magnitude',
+      'Ready in 5.1 s (1 row, 0.1 s)',
+      'Ready in 512.3 s (1 row, 0.2 s)',
+      '+ Ready in 512.3 s (1 row, 0.2 s)\n- Ready in 5.1 s (1 row, 0.1 s)',
+    ],
+    ['another unit', 'took 5 s', 'took 5 ms', '+ took 5 ms\n- took 5 s'],
     ['a missing line', 'a\nb', 'a', '  a\n- b'],
     ['an extra line', 'a', 'a\nb', '  a\n+ b'],
     [

@@ -46,6 +46,14 @@ describe('runPage', () => {
     )
   })
 
+  test('fails at a command that fails in a pipeline, unless the block may fail', async () => {
+    await assert.rejects(
+      run(block('false | cat')),
+      /docs\/page\.md:2: the block ended with status 1, expected 0/,
+    )
+    await run(block('false | cat\nfalse', 'exit=1'))
+  })
+
   test('fails at a different output, with page, line, and difference', async () => {
     await assert.rejects(run(block('echo 90 segments') + output('91 segments')), {
       message: /^docs\/page\.md:6: [^\n]*\n\+ 90 segments\n- 91 segments$/,

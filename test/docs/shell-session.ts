@@ -88,7 +88,7 @@ export function openSession(options: SessionOptions): ShellSession {
       writeFileSync(output, '')
       mkdirSync(path.dirname(file), { recursive: true })
       // Blank lines keep the line numbers of the page.
-      const before = commands.runsOn ? 'set +e' : 'set -e'
+      const before = commands.runsOn ? 'set +e +o pipefail' : 'set -e -o pipefail'
       writeFileSync(file, `${before}${'\n'.repeat(commands.line - 1)}${commands.commands}\n`)
       child.stdin!.write(`. '${file}' >'${output}' 2>&1 3>&- </dev/null; echo $? >&3\n`)
       const status = await nextStatus(child, ended, statuses, options.maxBlockMs)

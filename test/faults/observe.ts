@@ -20,13 +20,20 @@ const maxProbeMs = 2000
 /** The datasource whose rules only probes write. */
 const probed = 'probed'
 
+/** What observations need: the cluster, the time, and where they are recorded. */
+interface Observer {
+  readonly world: World
+  readonly now: () => number
+  readonly record: (entry: Entry) => void
+}
+
 /** Observes the cluster continuously and records what it sees; returns a function that stops it. */
 export function observe(
   world: World,
   now: () => number,
   record: (entry: Entry) => void,
 ): () => Promise<void> {
-  const { cluster } = world
+  const observer = { world, now, record }
   let isOver = false
   const repeat = async (periodMs: number, look: () => Promise<void> | void) => {
     while (!isOver) {
@@ -36,93 +43,96 @@ export function observe(
   }
   const looks = [
     ...(['coordinator', 'overlord'] as const).flatMap((role) =>
-      instances[role].map((instance) => repeat(claimPeriodMs, () => observeClaim(role, instance))),
+      instances[role].map((instance) => repeat(claimPeriodMs, () => observeClaim(observer, role, instance))),
     ),
     ...Object.values(instances)
       .flat()
-      .map((instance) => repeat(rightPeriodMs, () => observeRight(instance))),
-    repeat(leasePeriodMs, observeLeases),
-    repeat(segmentPeriodMs, observeSegments()),
-    repeat(heldPeriodMs, observeCaches(world)),
-    repeat(probePeriodMs, () => Promise.race([probe(), delay(maxProbeMs)])),
+      .map((instance) => repeat(rightPeriodMs, () => observeRight(observer, instance))),
+    repeat(leasePeriodMs, () => observeLeases(observer)),
+    repeat(segmentPeriodMs, observeSegments(observer)),
+    repeat(heldPeriodMs, observeCaches(observer)),
+    repeat(probePeriodMs, () => Promise.race([probe(observer), delay(maxProbeMs)])),
   ]
-
-  async function observeClaim(role: 'coordinator' | 'overlord', instance: string): Promise<void> {
-    const from = now()
-    const word = role === 'coordinator' ? 'coordinator' : 'indexer'
-    const answer = await answerInTime(cluster.at(instance).send({ path: `/svc/${word}/v1/isLeader` }))
-    if (answer?.status === 200) record({ type: 'claim', from, until: now(), role, instance })
-  }
-
-  async function observeRight(instance: string): Promise<void> {
-    const from = now()
-    const status = (await answerInTime(requestWithRight(cluster, instance)))?.status
-    if (status === 200 || status === 403)
-      record({ type: 'accepted', from, until: now(), instance, isAccepted: status === 200 })
-  }
-
-  async function observeLeases(): Promise<void> {
-    const from = now()
-    const leases = await cluster.store.query<{ role: string; node: string; term: number }>(
-      sql`SELECT role, node, term FROM leader_leases`,
-    )
-    const instanceOf = new Map(
-      cluster.plan.services.map(({ instance }) => [cluster.nameOf(instance), instance]),
-    )
-    record({
-      type: 'leases',
-      from,
-      until: now(),
-      leases: leases.map(({ role, node, term }) => ({ role, instance: instanceOf.get(node) ?? node, term })),
-    })
-  }
-
-  function observeSegments() {
-    let before = new Map<string, SeenSegment>()
-    return async () => {
-      const from = now()
-      const present = new Map((await loadSegments(cluster)).map((segment) => [segment.id, segment]))
-      const changed = [...present.values()].filter(({ id, state }) => before.get(id)?.state !== state)
-      const gone = [...before.values()]
-        .filter(({ id }) => !present.has(id))
-        .map((segment): SeenSegment => ({ ...segment, state: 'gone' }))
-      record({ type: 'segments', from, until: now(), changed: [...changed, ...gone] })
-      before = present
-    }
-  }
-
-  function observeCaches({ cacheOf }: World) {
-    const look = () => {
-      const folders = Object.values(tiers).flat().map(cacheOf)
-      return new Set(
-        folders
-          .flatMap((folder) => readdirSync(folder))
-          .filter((name) => name.startsWith(`${dataSources.stable}_`)),
-      )
-    }
-    const all = look()
-    return () => {
-      const from = now()
-      const first = look()
-      if (first.size === all.size) return
-      // A segment may move from a folder that is yet to be read to one that was read already; a second pass
-      // finds it.
-      const second = look()
-      const missing = [...all].filter((id) => !first.has(id) && !second.has(id))
-      if (missing.length > 0) record({ type: 'held', from, until: now(), missing })
-    }
-  }
-
-  async function probe(): Promise<void> {
-    const from = now()
-    const problem = await problemOf(cluster)
-    record({ type: 'probe', from, until: now(), problem })
-  }
-
   return async () => {
     isOver = true
     await Promise.all(looks)
   }
+}
+
+async function observeClaim(
+  { world, now, record }: Observer,
+  role: 'coordinator' | 'overlord',
+  instance: string,
+): Promise<void> {
+  const from = now()
+  const word = role === 'coordinator' ? 'coordinator' : 'indexer'
+  const answer = await answerInTime(world.cluster.at(instance).send({ path: `/svc/${word}/v1/isLeader` }))
+  if (answer?.status === 200) record({ type: 'claim', from, until: now(), role, instance })
+}
+
+async function observeRight({ world, now, record }: Observer, instance: string): Promise<void> {
+  const from = now()
+  const status = (await answerInTime(requestWithRight(world.cluster, instance)))?.status
+  if (status === 200 || status === 403)
+    record({ type: 'accepted', from, until: now(), instance, isAccepted: status === 200 })
+}
+
+async function observeLeases({ world: { cluster }, now, record }: Observer): Promise<void> {
+  const from = now()
+  const leases = await cluster.store.query<{ role: string; node: string; term: number }>(
+    sql`SELECT role, node, term FROM leader_leases`,
+  )
+  const instanceOf = new Map(
+    cluster.plan.services.map(({ instance }) => [cluster.nameOf(instance), instance]),
+  )
+  record({
+    type: 'leases',
+    from,
+    until: now(),
+    leases: leases.map(({ role, node, term }) => ({ role, instance: instanceOf.get(node) ?? node, term })),
+  })
+}
+
+function observeSegments({ world, now, record }: Observer) {
+  let before = new Map<string, SeenSegment>()
+  return async () => {
+    const from = now()
+    const present = new Map((await loadSegments(world.cluster)).map((segment) => [segment.id, segment]))
+    const changed = [...present.values()].filter(({ id, state }) => before.get(id)?.state !== state)
+    const gone = [...before.values()]
+      .filter(({ id }) => !present.has(id))
+      .map((segment): SeenSegment => ({ ...segment, state: 'gone' }))
+    record({ type: 'segments', from, until: now(), changed: [...changed, ...gone] })
+    before = present
+  }
+}
+
+function observeCaches({ world, now, record }: Observer) {
+  const look = () => {
+    const folders = Object.values(tiers).flat().map(world.cacheOf)
+    return new Set(
+      folders
+        .flatMap((folder) => readdirSync(folder))
+        .filter((name) => name.startsWith(`${dataSources.stable}_`)),
+    )
+  }
+  const all = look()
+  return () => {
+    const from = now()
+    const first = look()
+    if (first.size === all.size) return
+    // A segment may move from a folder that is yet to be read to one that was read already; a second pass
+    // finds it.
+    const second = look()
+    const missing = [...all].filter((id) => !first.has(id) && !second.has(id))
+    if (missing.length > 0) record({ type: 'held', from, until: now(), missing })
+  }
+}
+
+async function probe({ world, now, record }: Observer): Promise<void> {
+  const from = now()
+  const problem = await problemOf(world.cluster)
+  record({ type: 'probe', from, until: now(), problem })
 }
 
 /** Returns why the cluster cannot take a write or answer a query; null if it can. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Answer } from '@svc/shared/testing'
+import type { Answer, SentRequest } from '@svc/shared/testing'
 import { querySql } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
 import { credentialsOf } from '../support/test-users.ts'
@@ -46,13 +46,23 @@ async function send(cluster: TestCluster, { id, to, work }: WorkStep): Promise<S
   const client = cluster.at(to)
   const request = requestOf(work)
   const headers = { 'X-Svc-Author': 'faults', 'X-Svc-Comment': id }
-  const answer = await answerInTime(client.send({ ...request, headers }))
+  const sent = { ...request, headers }
+  const answer = await answerInTime(client.send(sent).then((first) => followed(cluster, first, sent)))
   if (answer === undefined) return { outcome: 'unknown', status: null }
   const { status } = answer
-  if (status >= 500) return { outcome: 'unknown', status }
+  // A second redirect: the leader has changed again.
+  if (status >= 500 || status === 307) return { outcome: 'unknown', status }
   if (status >= 400) return { outcome: 'refused', status }
   const response = responseOf(work, answer)
   return { outcome: 'done', status, ...(response === undefined ? {} : { response }) }
+}
+
+/** Sends a request that is for the leader again, to the leader. */
+async function followed(cluster: TestCluster, answer: Answer, request: SentRequest): Promise<Answer> {
+  if (answer.status !== 307) return answer
+  const { host } = new URL(String(answer.headers.location))
+  const leader = cluster.plan.services.find(({ instance }) => cluster.nameOf(instance) === host)
+  return leader === undefined ? answer : await cluster.at(leader.instance).send(request)
 }
 
 /** The answer; undefined if none came in time or the connection broke. */
@@ -77,7 +87,8 @@ export function requestWithRight(cluster: TestCluster, instance: string): Promis
   const credentials = credentialsOf(users.changing)
   const isOne = (role: keyof typeof instances) => (instances[role] as readonly string[]).includes(instance)
   if (isOne('broker')) return querySql(client, countRows(dataSources.stable), { credentials })
-  if (isOne('coordinator')) return client.send({ path: rulesOf(dataSources.stable), credentials })
+  if (isOne('coordinator'))
+    return client.send({ path: `${rulesOf(dataSources.stable)}/history?count=1`, credentials })
   const path = isOne('overlord') ? `/svc/indexer/v1/tasks?datasource=${dataSources.stable}` : '/status'
   return client.send({ path, credentials })
 }

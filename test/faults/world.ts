@@ -121,28 +121,7 @@ export async function startWorld(prepared: HomeLayout): Promise<World> {
       hasRealPasswords: true,
       placeHome: (home) => copyFolder(prepared.root, home),
       environment: (instance) => (isStore(instance) ? {} : environmentOf(instance)),
-      beforeStart: async (portOffset) => {
-        const plan = planCluster(parseOptions({ ...options, portOffset }), {
-          home: homeLayout('.'),
-          dataFolder: '',
-        })
-        const targets = [
-          ...plan.services.map(({ instance, tlsPort }) => [instance, tlsPort] as const),
-          ['postgres', plan.postgresPort] as const,
-          ['redis', plan.redisPort] as const,
-        ]
-        for (const { instance } of plan.services) {
-          const ports: Record<number, number> = {}
-          for (const [target, port] of targets) {
-            if (target === instance) continue
-            const link = await Link.open(port)
-            links.get(linkName(instance, target))?.close()
-            links.set(linkName(instance, target), link)
-            ports[port] = link.port
-          }
-          writeFileSync(linksFile(folder, instance), JSON.stringify(ports))
-        }
-      },
+      beforeStart: (portOffset) => openLinks(folder, links, portOffset),
     })
     closers.push(() => cluster.end())
     const cacheOf = (instance: string): string =>
@@ -165,6 +144,28 @@ export async function startWorld(prepared: HomeLayout): Promise<World> {
   } catch (error) {
     await end()
     throw error
+  }
+}
+
+/** Opens a link from each service to each other process, and writes their ports to files. */
+async function openLinks(folder: string, links: Map<string, Link>, portOffset: number): Promise<void> {
+  const surroundings = { home: homeLayout('.'), dataFolder: '' }
+  const plan = planCluster(parseOptions({ ...options, portOffset }), surroundings)
+  const targets = [
+    ...plan.services.map(({ instance, tlsPort }) => [instance, tlsPort] as const),
+    ['postgres', plan.postgresPort] as const,
+    ['redis', plan.redisPort] as const,
+  ]
+  for (const { instance } of plan.services) {
+    const ports: Record<number, number> = {}
+    for (const [target, port] of targets) {
+      if (target === instance) continue
+      const link = await Link.open(port)
+      links.get(linkName(instance, target))?.close()
+      links.set(linkName(instance, target), link)
+      ports[port] = link.port
+    }
+    writeFileSync(linksFile(folder, instance), JSON.stringify(ports))
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect, type TLSSocket } from 'node:tls'
+import { connectRaw } from '../support/raw-request.ts'
 import type { Manner } from './input-classes.ts'
 
 /** A request as it is written to a connection. */
@@ -31,15 +32,12 @@ const idleMs = 2000
 const quietMs = 1000
 
 /** Sends a request in an unusual manner. Returns the responses until the connection ends; none for an idle connection. */
-export async function sendRaw(request: RawRequest, signal: AbortSignal): Promise<RawResponse[]> {
+export async function sendInManner(request: RawRequest, signal: AbortSignal): Promise<RawResponse[]> {
   const { url, trusted, manner } = request
-  const { hostname, port } = new URL(url)
-  const socket = connect({
-    host: hostname,
-    port: Number(port),
+  const socket = connectRaw(url, {
     ...(trusted === undefined ? {} : { ca: trusted }),
     ...(manner === 'idle' ? { localAddress: idleAddress } : {}),
-  }).on('error', () => undefined)
+  })
   try {
     if (manner === 'idle') {
       await sleep(idleMs, undefined, { signal })
@@ -52,7 +50,7 @@ export async function sendRaw(request: RawRequest, signal: AbortSignal): Promise
   }
 }
 
-async function exchange(socket: TLSSocket, request: RawRequest, signal: AbortSignal): Promise<RawResponse[]> {
+async function exchange(socket: Socket, request: RawRequest, signal: AbortSignal): Promise<RawResponse[]> {
   const responses: RawResponse[] = []
   const reader = readResponses(responses)
   reader.next()
@@ -70,7 +68,7 @@ async function exchange(socket: TLSSocket, request: RawRequest, signal: AbortSig
   }
 }
 
-async function write(socket: TLSSocket, request: RawRequest): Promise<void> {
+async function write(socket: Socket, request: RawRequest): Promise<void> {
   const { method, path, headers, body, manner, count } = request
   const length =
     manner === 'tiny chunks' ? 'Transfer-Encoding: chunked' : `Content-Length: ${body?.length ?? 0}`

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
 import type { HostileCase } from './cases.ts'
 import { type HostileInput, type InputClass, pathOf } from './input-classes.ts'
-import { type RawRequest, sendRaw } from './raw-connection.ts'
+import { type RawRequest, sendInManner } from './raw-connection.ts'
 import type { HostileWorld } from './world.ts'
 
 /** The result of one hostile request. */
@@ -74,13 +74,14 @@ export async function sendCase(world: HostileWorld, hostile: HostileCase): Promi
   const send =
     manner === undefined
       ? () => sendOnce(world, hostile.endpoint, options)
-      : () => sendInManner(world, hostile, { ...request, headers: options.headers as Headers, manner, count })
+      : () =>
+          outcomeInManner(world, hostile, { ...request, headers: options.headers as Headers, manner, count })
   return await Promise.all(Array.from({ length: hostile.copies ?? 1 }, send))
 }
 
 type Headers = Readonly<Record<string, string>>
 
-async function sendInManner(
+async function outcomeInManner(
   { cluster, instanceOf }: HostileWorld,
   { endpoint, way }: HostileCase,
   request: Omit<RawRequest, 'url' | 'trusted'>,
@@ -94,7 +95,7 @@ async function sendInManner(
   })
   try {
     const url = cluster.urls[instanceOf(way === 'router' ? 'router' : endpoint.role)]!
-    const responses = await sendRaw({ ...request, url, trusted: cluster.trusted }, signal)
+    const responses = await sendInManner({ ...request, url, trusted: cluster.trusted }, signal)
     const problems = responses.flatMap(
       ({ status, contentType, text }) => problemOf(endpoint, status, contentType, text) ?? [],
     )

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { basicAuthorization } from '@svc/shared/testing'
-import { Agent } from 'undici'
+import { createHttpClient } from '@svc/shared/testing'
 
 /**
  * A console like the one of Druid's router: serves the console's files, and forwards every other path to the
@@ -44,7 +43,7 @@ export async function startConsoleServer({
   trusted,
   credentials,
 }: ConsoleServerOptions): Promise<ConsoleServer> {
-  const agent = new Agent({ connect: trusted === undefined ? {} : { ca: trusted } })
+  const client = createHttpClient(router, { trusted, credentials })
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? '/'
@@ -55,18 +54,19 @@ export async function startConsoleServer({
       await pipeline(createReadStream(file), response)
       return
     }
-    const { host: _, connection: __, 'transfer-encoding': ___, ...headers } = request.headers
-    if (credentials !== undefined) headers.authorization = basicAuthorization(credentials)
-    const got = await agent.request({
-      origin: router,
+    const { host: _, connection: __, 'transfer-encoding': ___, authorization, ...headers } = request.headers
+    const got = await client.open({
       path: target,
-      method: request.method as 'GET',
-      headers,
-      body: request.method === 'GET' || request.method === 'HEAD' ? null : request,
+      method: request.method!,
+      headers: {
+        ...(headers as Record<string, string>),
+        ...(authorization === undefined || credentials !== undefined ? {} : { authorization }),
+      },
+      pieces: request,
     })
     const { connection: ____, 'transfer-encoding': _____, ...kept } = got.headers
-    response.writeHead(got.statusCode, kept)
-    await pipeline(got.body, response)
+    response.writeHead(got.statusCode!, kept)
+    await pipeline(got, response)
   }
 
   const server = createServer((request, response) => {
@@ -81,7 +81,7 @@ export async function startConsoleServer({
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await agent.destroy()
+      client.close()
     },
   }
 }

@@ -16,6 +16,20 @@ export interface ElectionObserver {
   onLoss(): void
 }
 
+/** Which segments a broker believes that a server serves. */
+export interface ServedView {
+  servedBy(serverName: string): ReadonlySet<string>
+}
+
+/** A request that a server has answered, with the path of its route. */
+export interface AnsweredRequest {
+  readonly process: SimulatedProcess
+  readonly caller: SimulatedProcess
+  readonly path: string
+  readonly body: unknown
+  readonly answer: unknown
+}
+
 /** What the stand-ins of a simulated cluster share. */
 export interface Environment extends Simulation {
   readonly network: Network
@@ -29,6 +43,14 @@ export interface Environment extends Simulation {
   observeElection(process: SimulatedProcess, role: string, election: Election): ElectionObserver
   /** Called with each batch of requests that a leader is about to send. */
   observeBatch(process: SimulatedProcess, batch: RequestBatch): void
+  /** Called with each batch of requests that a server has received. */
+  observeReceived(process: SimulatedProcess, batch: RequestBatch): void
+  /** Called when a server has answered a request. */
+  observeAnswer(answered: AnsweredRequest): void
+  /** Called with the view that a broker has of the historicals. */
+  observeView(process: SimulatedProcess, view: ServedView): void
+  /** Called when a process uses a file whose content is damaged. */
+  observeDamage(process: SimulatedProcess): void
   /** Receives what servers log. */
   log(process: SimulatedProcess, level: string, message: string, details: object): void
 }

@@ -19,6 +19,7 @@ const standIns = new Map(
     'packages/shared/src/ingestion/run-index-task.ts': 'run-index-task.ts',
     'packages/shared/src/compaction/rewriting/rewrite-segments.ts': 'rewrite-segments.ts',
     'services/broker/src/query-processes/index.ts': 'query-processes.ts',
+    'services/broker/src/server-view/index.ts': 'server-view.ts',
     'services/router/src/agents.ts': 'agents.ts',
     'services/router/src/relay.ts': 'relay.ts',
   }).map(([file, replacement]) => [urlOf(file), standIn(replacement)]),

@@ -2,11 +2,11 @@ import { checkHistory } from '../faults/check/index.ts'
 import type { Entry } from '../faults/history.ts'
 import { instances } from '../faults/schedule.ts'
 import { type LogLine, SimulatedCluster, type Violation } from './cluster/cluster.ts'
-import { seenFaults, startFault } from './cluster/faults.ts'
 import { damagedCopies, readRest, waitUntilIdle } from './cluster/final-state.ts'
 import { createFirstData } from './cluster/first-data.ts'
 import { Observer } from './cluster/observer.ts'
-import { startDecommissioning, startProbes, startWork } from './cluster/workload.ts'
+import { maxWaitMs, runFault } from './cluster/run-fault.ts'
+import { startCancellations, startDecommissioning, startProbes, startWork } from './cluster/workload.ts'
 import './cluster/roles.ts'
 import type { SimulatedFaultStep, SimulationPlan } from './schedule.ts'
 
@@ -41,7 +41,7 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
   const startedAtMs = scheduler.nowMs
   const endMs = Math.max(
     ...[...plan.work, ...plan.decommissioning, ...plan.faults].map(
-      (step) => step.atMs + ('forMs' in step ? step.forMs : 0),
+      (step) => step.atMs + ('forMs' in step ? durationOf(step) : 0),
     ),
     0,
   )
@@ -49,6 +49,7 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
   startWork(cluster, observer, plan.work)
   startProbes(cluster, observer, () => !isProbing)
   startDecommissioning(cluster, observer, plan.decommissioning)
+  startCancellations(cluster, observer, plan.cancellations)
   for (const step of plan.faults)
     scheduler.schedule(step.atMs, undefined, () => runFault(cluster, observer, step))
   const isViolated = (): boolean => violations.length > 0
@@ -78,6 +79,12 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
   }
 }
 
+/** The time from when a fault could start until it has ended at the latest. */
+function durationOf({ forMs, moment, follows, laterMs = 0 }: SimulatedFaultStep): number {
+  const waitMs = moment === undefined && follows === undefined ? 0 : maxWaitMs + laterMs
+  return waitMs + forMs
+}
+
 /** Waits until the first data are loaded, and starts to observe the cluster. */
 async function startObserving(cluster: SimulatedCluster): Promise<Observer> {
   // It finds violations while the cluster loads its first data.
@@ -91,49 +98,4 @@ async function startObserving(cluster: SimulatedCluster): Promise<Observer> {
   const observer = new Observer(cluster)
   cluster.observer = observer
   return observer
-}
-
-function runFault(cluster: SimulatedCluster, observer: Observer, step: SimulatedFaultStep): void {
-  const seen = seenFaults(step)
-  for (const one of seen) observer.record({ type: 'fault', at: observer.now(), step: one })
-  const end = (skipped?: string): void => {
-    for (const { id } of seen)
-      observer.record({
-        type: 'faultEnd',
-        at: observer.now(),
-        id,
-        ...(skipped === undefined ? {} : { skipped }),
-      })
-  }
-  const place = placeOf(step)
-  const isPlaceFree = !cluster.faultyPlaces.has(place)
-  const undo = isPlaceFree ? startFault(cluster, step.fault) : undefined
-  if (undo === undefined) {
-    end(isPlaceFree ? 'it is not possible now' : 'another fault is active')
-    return
-  }
-  cluster.faultyPlaces.add(place)
-  const noteTrouble = (): void => {
-    for (const instance of instancesOf(step.fault)) observer.noteTrouble(instance)
-  }
-  noteTrouble()
-  cluster.scheduler.schedule(step.forMs, undefined, () => {
-    cluster.faultyPlaces.delete(place)
-    undo()
-    end()
-    noteTrouble()
-  })
-}
-
-function instancesOf(fault: SimulatedFaultStep['fault']): readonly string[] {
-  if (fault.kind === 'partition') return fault.members
-  return fault.kind === 'link' ? [fault.target, fault.to] : [fault.target]
-}
-
-/** What only one fault can affect at a time. */
-function placeOf({ fault }: SimulatedFaultStep): string {
-  if (fault.kind === 'partition' || fault.kind === 'link') return 'network'
-  return fault.kind === 'moveClock' || fault.kind === 'failStatements'
-    ? `${fault.kind} ${fault.target}`
-    : fault.target
 }

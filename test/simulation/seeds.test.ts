@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { runSeeds } from './run-seeds.ts'
 import type { SeedOutcome } from './worker-protocol.ts'
 
-const minutes = 2
-const seeds = [1, 2, 3]
+const minutes = 3
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8]
 const processes = 2
 
 test('seeds violate no invariant, and a seed determines its run', async () => {

@@ -9,14 +9,14 @@ type Fails = (plan: SimulationPlan) => Promise<boolean>
  */
 export async function shrinkPlan(plan: SimulationPlan, fails: Fails): Promise<SimulationPlan> {
   let smallest = plan
-  for (const part of ['faults', 'work', 'decommissioning'] as const)
+  for (const part of ['faults', 'work', 'decommissioning', 'cancellations'] as const)
     smallest = await shrinkPart(smallest, part, fails)
   return smallest
 }
 
 async function shrinkPart(
   plan: SimulationPlan,
-  part: 'faults' | 'work' | 'decommissioning',
+  part: 'faults' | 'work' | 'decommissioning' | 'cancellations',
   fails: Fails,
 ): Promise<SimulationPlan> {
   let smallest = plan
@@ -42,5 +42,6 @@ export function cutPlan(plan: SimulationPlan, untilMs: number): SimulationPlan {
     work: plan.work.filter(isEarly),
     faults: plan.faults.filter(isEarly),
     decommissioning: plan.decommissioning.filter(isEarly),
+    cancellations: plan.cancellations.filter(isEarly),
   }
 }

@@ -29,8 +29,12 @@ export function traceOf(
   )
   const outcomes = new Map(entries.flatMap((entry) => (entry.type === 'answer' ? [[entry.id, entry]] : [])))
   const lines: TimedLine[] = []
-  for (const { id, atMs, forMs, fault } of plan.faults) {
-    if (skipped.has(id)) continue
+  const begun = new Map(
+    entries.flatMap((entry) => (entry.type === 'fault' ? [[entry.step.id, entry.at]] : [])),
+  )
+  for (const { id, forMs, fault } of plan.faults) {
+    const atMs = begun.get(id)
+    if (atMs === undefined || skipped.has(id)) continue
     lines.push({ atMs, text: `FAULT ${sentenceOf(fault)}` })
     if (forMs > 0) lines.push({ atMs: atMs + forMs, text: `The fault of ${inSeconds(atMs)} ends` })
   }
@@ -43,6 +47,8 @@ export function traceOf(
     }
   for (const { atMs, decommissioned } of plan.decommissioning)
     lines.push({ atMs, text: `REQUEST to decommission ${decommissioned ?? 'no server'}` })
+  for (const { atMs } of plan.cancellations)
+    lines.push({ atMs, text: 'REQUEST to cancel the newest unfinished task' })
   for (const { atMs, instance, level, message, details } of logs)
     if (atMs >= startedAtMs && (level === 'warn' || level === 'error' || notable.has(message)))
       lines.push({ atMs: atMs - startedAtMs, text: `${instance}: ${message} ${JSON.stringify(details)}` })
@@ -67,9 +73,9 @@ function sentenceOf(fault: SimulatedFault): string {
     case 'flush':
       return 'Redis loses all data'
     case 'link':
-      return `The connection of ${fault.target} to ${fault.to} is ${fault.state}`
+      return `The connection of ${fault.target} to ${fault.to ?? 'all others'} is ${fault.state}`
     case 'partition':
-      return `Only each other is reachable for ${fault.members.join(', ')}`
+      return `${fault.members.join(', ')} reach only each other${fault.reachesStores ? ' and the stores' : ''}`
     case 'failStatements':
       return `Statements of ${fault.target} fail with a probability of ${fault.probability}`
     case 'moveClock':

@@ -76,11 +76,7 @@ export function createMachines(count: number): Machines {
       address,
       launch,
       start: (file, args, log) => {
-        const out = openSync(log, 'a')
-        const child = spawn(launch[0]!, [...launch.slice(1), file, ...args], {
-          cwd: path.dirname(log),
-          stdio: ['ignore', out, out],
-        })
+        const child = startLogged([...launch, file, ...args], log)
         running.add(child)
         child.once('exit', () => running.delete(child))
         return child
@@ -110,15 +106,21 @@ export function createMachines(count: number): Machines {
       }
     },
     stop: async () => {
-      await Promise.all(
-        [...running].map(async (child) => {
-          const ended = once(child, 'exit')
-          child.kill('SIGKILL')
-          await ended
-        }),
-      )
+      await Promise.all([...running].map(endProcess))
       process.removeListener('exit', takeDown)
       takeDown()
     },
   }
+}
+
+/** Starts a command line whose output goes to a file. */
+function startLogged([program, ...args]: readonly string[], log: string): ChildProcess {
+  const out = openSync(log, 'a')
+  return spawn(program!, args, { cwd: path.dirname(log), stdio: ['ignore', out, out] })
+}
+
+async function endProcess(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
 }

@@ -1,7 +1,6 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { connect as connectWithTls } from 'node:tls'
-
-const timeoutMs = 10_000
+import { waitUntil } from '@svc/shared/testing'
 
 /** The response to bytes that no client library would send. */
 export interface RawAnswer {
@@ -11,39 +10,35 @@ export interface RawAnswer {
 }
 
 /**
- * Sends raw bytes and reads until the server closes the connection. A valid request must therefore ask for
- * that.
+ * Connects to a server. Ignores errors, because a server that refuses a request may reset the connection before the request is
+ * sent completely; its answer until then counts.
  */
-export async function sendRaw(url: string, bytes: string, trusted?: string): Promise<RawAnswer> {
+export function connectRaw(
+  url: string,
+  options: { readonly ca?: string; readonly localAddress?: string },
+): Socket {
   const { hostname, port, protocol } = new URL(url)
-  const socket =
-    protocol === 'https:'
-      ? connectWithTls({
-          host: hostname,
-          port: Number(port),
-          ...(trusted === undefined ? {} : { ca: trusted }),
-        })
-      : connect(Number(port), hostname)
-  const chunks: Buffer[] = []
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  // A server that refuses a request may reset the connection before the request is sent completely; its answer
-  // until then counts.
-  socket.on('error', () => undefined)
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`No complete answer within ${timeoutMs} ms: ${Buffer.concat(chunks)}`))
-    }, timeoutMs)
+  const target = { ...options, host: hostname, port: Number(port) }
+  const socket = protocol === 'https:' ? connectWithTls(target) : connect(target)
+  return socket.on('error', () => undefined)
+}
+
+/** Sends raw bytes and reads until the server closes the connection, which a valid request must therefore request. */
+export async function sendRaw(url: string, bytes: string, trusted?: string): Promise<RawAnswer> {
+  const socket = connectRaw(url, trusted === undefined ? {} : { ca: trusted })
+  let text = ''
+  socket.setEncoding('latin1').on('data', (part: string) => {
+    text += part
   })
   socket.write(bytes)
   try {
-    await Promise.race([closed, timeout])
+    const look = () => ({ isClosed: socket.closed, text })
+    await waitUntil('the server closes the connection', look, ({ isClosed }) => isClosed, {
+      timeoutMs: 10_000,
+    })
   } finally {
-    clearTimeout(timer)
     socket.destroy()
   }
-  const text = Buffer.concat(chunks).toString('latin1')
   const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]
   return { status: status === undefined ? undefined : Number(status), text }
 }

@@ -4,11 +4,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
-import { sendRequest } from '@svc/cli/client'
 import { pickPortOffset } from '@svc/cli/cluster'
 import { homeLayout, readRunFile } from '@svc/cli/home'
 import { startSurroundings, type TestConfiguration, testConfigurations } from '@svc/cli/testing'
-import { waitUntil } from '@svc/shared/testing'
+import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { runSvc, svcCommand } from '../support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 
@@ -26,6 +25,8 @@ interface StartingCluster {
   text(): Promise<string>
   /** The status with which the router answers GET /status, or a path; 0 while there is no answer. */
   statusAt(path: string, credentials?: string): Promise<number>
+  /** The exit status of `./svc up`; undefined while it runs. */
+  exitStatus(): number | undefined
   stop(): Promise<void>
 }
 
@@ -45,6 +46,7 @@ async function start(configuration: TestConfiguration): Promise<StartingCluster>
   const ended = new Promise<void>((resolve) => up.once('exit', () => resolve()))
   return {
     portOffset,
+    exitStatus: () => up.exitCode ?? undefined,
     text: async () => {
       const shown = await Promise.all([runSvc('status', ...where), runSvc('logs', 'coordinator', ...where)])
       return [...printed, ...shown.flatMap(({ stdout, stderr }) => [stdout, stderr])].join('\n')
@@ -59,16 +61,23 @@ async function start(configuration: TestConfiguration): Promise<StartingCluster>
 }
 
 async function stop(up: ChildProcess, ended: Promise<void>): Promise<void> {
+  if (up.exitCode !== null) return
   up.kill('SIGINT')
   await ended
 }
 
 /** The status of an answer, over TLS with any certificate; 0 without an answer. */
 async function statusOf(url: string, credentials?: string): Promise<number> {
-  const { Agent } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
-  const agent = new Agent({ rejectUnauthorized: false })
-  const answer = await sendRequest({ url, credentials, agent, timeoutMs: 5000 }).catch(() => undefined)
-  return answer?.status ?? 0
+  const { origin, pathname } = new URL(url)
+  const client = createHttpClient(origin, { credentials, connection: { rejectUnauthorized: false } })
+  try {
+    const answer = await client.send({ path: pathname, signal: AbortSignal.timeout(5000) })
+    return answer.status
+  } catch {
+    return 0
+  } finally {
+    client.close()
+  }
 }
 
 const showsText =
@@ -77,10 +86,30 @@ const showsText =
 
 const given = showsText((expected) => new RegExp(expected))
 
+/** `./svc up` prints the findings that the doctor is expected to have, and exits without creating a home. */
+const refusal = async (cluster: StartingCluster, _expected: string, { findings }: TestConfiguration) => {
+  if (cluster.exitStatus() === undefined) return false
+  const text = await cluster.text()
+  const refused = findings.filter(({ up }) => up.startsWith('Refuses to start'))
+  return (
+    cluster.exitStatus() === 2 &&
+    /^svc: The cluster does not start with this configuration/m.test(text) &&
+    refused.length > 0 &&
+    refused.every(({ code, place, up }) => text.includes(`${place}: error ${code}\n`) && text.includes(up))
+  )
+}
+
+type Symptom = (
+  cluster: StartingCluster,
+  expected: string,
+  configuration: TestConfiguration,
+) => Promise<boolean>
+
 /** How a started cluster shows each kind of symptom. */
-const symptoms: Readonly<Record<string, (cluster: StartingCluster, expected: string) => Promise<boolean>>> = {
-  refusedConfiguration: given,
-  refusedStores: given,
+const symptoms: Readonly<Record<string, Symptom>> = {
+  refusedConfiguration: refusal,
+  refusedStores: refusal,
+  refusedFinding: refusal,
   notice: given,
   loginOfHistorical: showsText(() => /historical-1.*not ready.*rejected the escalator credentials/),
   loginWithDefaults: async ({ statusAt }) => (await statusAt('/status', 'admin:password1')) === 200,
@@ -102,7 +131,7 @@ describe('./svc up --config', () => {
       try {
         await waitUntil(
           `the symptom [${name}] of ${configuration.name}`,
-          () => isShown(cluster, expected),
+          () => isShown(cluster, expected, configuration),
           (shown) => shown,
           { timeoutMs: 60_000, pollMs: 500 },
         )

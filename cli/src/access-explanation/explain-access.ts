@@ -1,6 +1,5 @@
-import type { AccessExplanation } from '@svc/domain/access'
+import type { AccessExplanation, AuthenticatorStep } from '@svc/domain/access'
 import { invalidInput } from '@svc/domain/failure'
-import type { LdapStep } from '@svc/shared/security'
 import { type ClusterClient, unsupportedByDruid } from '../client/index.ts'
 
 const authorization = '/proxy/coordinator/svc-ext/basic-security/authorization'
@@ -10,7 +9,7 @@ export interface ExplainedRequest {
   readonly user: string
   readonly method: string
   readonly path: string
-  /** The authorizer that decides; undefined if the cluster has only one. */
+  /** The authorizer that decides; undefined for the user's authorizer. */
   readonly authorizer: string | undefined
   /** The directory groups of the user. */
   readonly groups: readonly string[]
@@ -29,7 +28,7 @@ export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
     readonly usesThisAuthorizer: boolean
   }[]
   /** What was requested from directories, in order. */
-  readonly directory?: readonly (LdapStep & { readonly authenticator: string })[]
+  readonly directory?: readonly AuthenticatorStep[]
   readonly because: string
 }
 
@@ -37,20 +36,23 @@ export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
 export async function explainAccess(client: ClusterClient, request: ExplainedRequest): Promise<Explanation> {
   const { user, method, path, groups } = request
   if (client.interfaceName === 'druid') throw unsupportedByDruid(client.routerUrl)
-  const authorizer = request.authorizer ?? (await onlyAuthorizer(client))
   const query = new URLSearchParams({ user, method, path })
   for (const group of groups) query.append('group', group)
-  return (await client.send(
-    'GET',
-    `${authorization}/db/${encodeURIComponent(authorizer)}/explain?${query}`,
-  )) as Explanation
+  const explain = async (authorizer: string) =>
+    (await client.send(
+      'GET',
+      `${authorization}/db/${encodeURIComponent(authorizer)}/explain?${query}`,
+    )) as Explanation
+  if (request.authorizer !== undefined) return await explain(request.authorizer)
+  const first = await firstAuthorizer(client)
+  const explanation = await explain(first)
+  // Without this, the explanation would begin with the authorizer that does not apply, which nobody requested.
+  return explanation.authorizer === first ? explanation : await explain(explanation.authorizer)
 }
 
-async function onlyAuthorizer(client: ClusterClient): Promise<string> {
-  const names = Object.keys((await client.send('GET', `${authorization}/loadStatus`)) as object)
-  const [only, ...others] = names
-  if (only !== undefined && others.length === 0) return only
-  if (only === undefined)
+async function firstAuthorizer(client: ClusterClient): Promise<string> {
+  const [first] = Object.keys((await client.send('GET', `${authorization}/loadStatus`)) as object)
+  if (first === undefined)
     throw invalidInput('The cluster has no authorizer that stores roles, so there is nothing to explain')
-  throw invalidInput(`Missing value for [--authorizer]: expected one of [${names.join(', ')}]`)
+  return first
 }

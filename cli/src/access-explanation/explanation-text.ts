@@ -1,3 +1,5 @@
+import { type AuthenticatorStep, directoryStepText } from '@svc/domain/access'
+import { escapeControlCharacters } from '@svc/domain/validation'
 import { emphasized, formatTable } from '../terminal/index.ts'
 import type { Explanation } from './explain-access.ts'
 
@@ -17,9 +19,7 @@ export function explanationText(explanation: Explanation): string {
     ),
   ]
   if (explanation.directory && explanation.directory.length > 0)
-    sections.push(
-      `Directory:\n${explanation.directory.map((step, index) => `${index + 1}. ${stepText(step)}`).join('\n')}`,
-    )
+    sections.push(directoryText('Directory', explanation.directory))
   if (explanation.groups.length > 0)
     sections.push(
       formatTable(
@@ -52,19 +52,11 @@ export function explanationText(explanation: Explanation): string {
   return `${sections.join('\n\n')}\n`
 }
 
-/** What was requested from a directory, and its answer. */
-function stepText(step: NonNullable<Explanation['directory']>[number]): string {
-  const { action, url, bindUser, baseDn, filter, found = [], memberOf = [], error } = step
-  const request =
-    action === 'bind'
-      ? `Bind to ${url} as [${bindUser}]`
-      : `Search for ${action === 'searchUser' ? 'the user' : 'groups'} in [${baseDn}] with ${filter}`
-  if (error !== undefined) return `${request}: failed: ${error}`
-  if (action === 'bind') return `${request}: accepted`
-  const entries = found.length === 0 ? 'no entries' : found.map((name) => `[${name}]`).join(', ')
-  const groups = memberOf.length === 0 ? '' : `, member of ${memberOf.map((name) => `[${name}]`).join(', ')}`
-  return `${request}: found ${entries}${groups}`
-}
+/** Returns requests to directories as a numbered list. What directories answer may contain control sequences for the terminal. */
+export const directoryText = (title: string, steps: readonly AuthenticatorStep[]): string =>
+  `${title}:\n${steps
+    .map((step, index) => `${index + 1}. ${escapeControlCharacters(directoryStepText(step))}`)
+    .join('\n')}`
 
 /** Why the groups of a user without roles give it none. */
 function noRolesReason({ groups }: Explanation): string {

@@ -1,96 +1,70 @@
-import { formatDuration } from '@svc/domain/text'
-import type { RefusedHandshake, RefusedRequest } from '@svc/shared/http'
+import {
+  certificateRows,
+  handshakeAdvice,
+  type Recorded,
+  type RefusedHandshake,
+  type RefusedRequest,
+} from '@svc/domain/access'
+import { countOf } from '@svc/domain/text'
 import { emphasized, formatTable } from '../terminal/index.ts'
 import type { Explanation } from './explain-access.ts'
-import { explanationText } from './explanation-text.ts'
-import type { Recorded } from './refusals.ts'
+import { directoryText, explanationText } from './explanation-text.ts'
 
 /** A refused handshake as text: what was wrong, and the certificate. */
 export function handshakeText(refused: Recorded<RefusedHandshake>): string {
   const { id, instance, time, address, reason, certificate } = refused
   const sections = [
     `${emphasized('Refused')}: handshake ${id} from [${address}] to ${instance} at ${time}\n${reason}.`,
-    `${adviceOn(refused)}.`,
+    `${handshakeAdvice(refused)}.`,
   ]
-  if (certificate !== null)
-    sections.push(
-      formatTable(
-        ['certificate', ''],
-        [
-          ['subject', certificate.subject],
-          ['authority', certificate.issuer],
-          ['names', certificate.names],
-          ['valid from', certificate.validFrom],
-          ['valid until', certificate.validTo],
-          ['serial number', certificate.serialNumber],
-          ['fingerprint', certificate.fingerprint],
-        ],
-      ),
-    )
+  if (certificate !== null) sections.push(formatTable(['certificate', ''], certificateRows(certificate)))
   return `${sections.join('\n\n')}\n`
 }
 
-const untrusted = new Set([
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'UNABLE_TO_GET_CRL',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])
+const maxListed = 40
 
-/** Returns what a refusal means, and what to do about it. */
-function adviceOn({ code, time, address, certificate }: RefusedHandshake): string {
-  if (code === 'NO_CERTIFICATE')
-    return 'This server requires a certificate ([svc.server.https.requireClientCertificate]), but the client sent none'
-  if (certificate === null) return 'The handshake failed before the client sent a certificate'
-  const { issuer, names, validFrom, validTo } = certificate
-  if (code === 'CERT_HAS_EXPIRED')
-    return `The certificate, or a CA certificate in its chain, has expired. The certificate ${
-      validTo < time
-        ? `was valid until ${validTo}, ${formatDuration(Date.parse(time) - Date.parse(validTo))} before the handshake`
-        : `is valid until ${validTo}`
-    }`
-  if (code === 'CERT_NOT_YET_VALID')
-    return `The certificate is not valid before ${validFrom}, but this server's clock showed ${time}`
-  if (code === 'CERT_REVOKED') return `The authority [${issuer}] has revoked the certificate`
-  if (code === 'WRONG_HOST')
-    return `The certificate is valid for [${names}], but the client connected from [${address}] ([svc.server.https.validateHostnames])`
-  if (untrusted.has(code))
-    return `This server's trust store does not contain the authority [${issuer}], or the client did not send the intermediate certificates`
-  // OpenSSL has many more reasons than there are codes.
-  if (code === 'UNSPECIFIED' || code === 'INVALID_CA')
-    return `The TLS library rejected the certificate (code [${code}]). The most common cause is that the authority [${issuer}] is not allowed to issue certificates: its own certificate must have the basic constraint [CA:TRUE] and, if it has a key usage, [keyCertSign]. Keys and signatures that are too weak are also rejected`
-  return `The TLS library rejected the certificate (code [${code}])`
-}
-
-/** A row for each refused handshake. */
+/** A row for each of the newest refused handshakes. */
 export const handshakesText = (refused: readonly Recorded<RefusedHandshake>[]): string =>
   refused.length === 0
     ? 'No server has refused a handshake since it started.\n'
     : `${formatTable(
         ['time', 'server', 'client', 'certificate', 'code', 'ID'],
-        refused.map(({ time, instance, address, certificate, code, id }) => [
-          time,
-          instance,
-          address,
-          certificate?.subject ?? '',
-          code,
-          id,
-        ]),
-      )}\n`
+        refused
+          .slice(0, maxListed)
+          .map(({ time, instance, address, certificate, code, id }) => [
+            time,
+            instance,
+            address,
+            certificate?.subject ?? '',
+            code,
+            id,
+          ]),
+      )}\n${refused.length > maxListed ? `And ${countOf(refused.length - maxListed, 'earlier handshake')} (--json lists all)\n` : ''}`
 
-/** A refused request as text, with the explanation of access, if it had credentials. */
-export function refusedRequestText(
-  { id, instance, time, address, method, path, status, user, message }: Recorded<RefusedRequest>,
-  explanation: Explanation | undefined,
-): string {
-  const title = `${emphasized('Refused')}: request ${id} from [${address}] to ${instance} at ${time}\n${method} ${path}: status ${status}, ${message}.`
-  if (explanation === undefined)
-    return `${title}\n\nThe request had no readable credentials: its Authorization header was missing or did not use the Basic scheme.\n`
-  const wrongPassword =
-    status === 401 && explanation.allowed
-      ? `With the correct password, [${user}] is allowed to make this request. Either the password was wrong, or the user's permissions have changed since the request was refused.\n\n`
-      : ''
-  return `${title}\n\n${wrongPassword}${explanationText(explanation)}`
+/** What the cluster decides about a refused request now: an explanation, or why there is none. */
+export type PresentDecision = { readonly explanation: Explanation } | { readonly missing: string }
+
+/** A refused request as text: first why it was refused, then what the cluster decides about such a request now. */
+export function refusedRequestText(refused: Recorded<RefusedRequest>, now: PresentDecision): string {
+  const { id, instance, time, address, method, path, status, message, reason, because, directory } = refused
+  const sections = [
+    `${emphasized('Refused')}: request ${id} from [${address}] to ${instance} at ${time}\n${method} ${path}: status ${status}, ${message}.`,
+    `Reason: ${reason}\n${because}.`,
+  ]
+  if (directory.length > 0) sections.push(directoryText('Directory at that time', directory))
+  if ('missing' in now) sections.push(`Now: ${now.missing}.\n`)
+  else sections.push(`Now: ${changeText(refused, now.explanation)}.`, explanationText(now.explanation))
+  return sections.join('\n\n')
+}
+
+/** Returns how the present state explains the refusal. */
+function changeText({ status, user }: RefusedRequest, { allowed }: Explanation): string {
+  if (allowed === false)
+    return status === 403
+      ? 'the cluster would refuse such a request again'
+      : 'the cluster would refuse such a request even with the correct password'
+  if (allowed === null) return `whether [${user}] may make such a request depends on its content`
+  return status === 403
+    ? `[${user}] may make such a request, so the permissions have changed since it was refused`
+    : `[${user}] may make such a request with the correct password`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { unavailable } from '@svc/domain/failure'
 import { testClient } from '../testing/index.ts'
 import {
   type Explanation,
@@ -56,6 +57,13 @@ describe('a refused handshake', () => {
       assert.match(handshakeText({ ...handshake, code, certificate: shown }), expected)
     })
 
+  it('is one of the newest 40 in a list, which says how many earlier ones there are', () => {
+    const listOf = (count: number) =>
+      handshakesText(Array.from({ length: count }, (_, at) => ({ ...handshake, id: `id-${at}.` })))
+    assert.match(listOf(43), /id-39\.\nAnd 3 earlier handshakes \(--json lists all\)\n$/)
+    assert.match(listOf(40), /id-39\.\n$/)
+  })
+
   it('is explained if it failed before the certificate', () => {
     const text = handshakeText({
       ...handshake,
@@ -83,7 +91,7 @@ describe('a refused handshake', () => {
     assert.deepEqual(await refusedHandshakes({ client }, 'h1'), [{ ...entry, instance: 'overlord' }])
     await assert.rejects(
       refusedHandshakes({ client }, 'h2'),
-      /No server has recorded a rejected handshake with the ID/,
+      /No server has recorded a refused handshake with the ID/,
     )
   })
 
@@ -103,6 +111,20 @@ describe('a refused request', () => {
     status: 401,
     user: 'bob',
     message: 'Missing or invalid credentials',
+    reason: 'WRONG_PASSWORD' as const,
+    because: 'The directory of authenticator [L] found [bob] but rejected the password',
+    directory: [
+      ...[{ authenticator: 'L', action: 'bind' as const, url: 'ldap://x', bindUser: 'cn=search' }],
+      ...[
+        {
+          authenticator: 'L',
+          action: 'checkPassword' as const,
+          url: 'ldap://x',
+          bindUser: 'uid=bob',
+          error: 'Invalid credentials',
+        },
+      ],
+    ],
     instance: 'router',
   }
   const explanation: Explanation = {
@@ -130,11 +152,27 @@ describe('a refused request', () => {
     because: 'A role grants it',
   }
 
-  it('shows the login, and that the password was wrong if the user may make the request', () => {
-    const text = refusedRequestText(refused, explanation)
-    assert.match(text, /^Refused: request r1 from \[10\.0\.0\.1\] to router/)
-    assert.match(text, /Either the password was wrong/)
-    assert.doesNotMatch(refusedRequestText({ ...refused, status: 403 }, explanation), /password/)
+  it('begins with the recorded reason and the requests to the directory, even if it would be allowed now', () => {
+    const text = refusedRequestText(refused, { explanation })
+    assert.match(
+      text,
+      /^Refused: request r1 from \[10\.0\.0\.1\] to router at .*\nGET \/status: status 401, Missing or invalid credentials\.\n\nReason: WRONG_PASSWORD\nThe directory of authenticator \[L\] found \[bob\] but rejected the password\.\n\nDirectory at that time:\n1\. Bind to ldap:\/\/x as \[cn=search\]: accepted\n2\. Check the password: bind to ldap:\/\/x as \[uid=bob\]: failed: Invalid credentials\n\nNow: \[bob\] may make such a request with the correct password\.\n\nAllowed: /,
+    )
+  })
+
+  it('says what the cluster decides now', () => {
+    const forbidden = { ...refused, status: 403, reason: 'FORBIDDEN' as const, directory: [] }
+    for (const [one, allowed, expected] of [
+      [forbidden, true, /Now: \[bob\] may make such a request, so the permissions have changed since/],
+      [forbidden, false, /Now: the cluster would refuse such a request again\./],
+      [refused, false, /Now: the cluster would refuse such a request even with the correct password\./],
+      [refused, null, /Now: whether \[bob\] may make such a request depends on its content\./],
+    ] as const)
+      assert.match(refusedRequestText(one, { explanation: { ...explanation, allowed } }), expected)
+    assert.match(
+      refusedRequestText(refused, { missing: 'Unknown endpoint' }),
+      /\n\nNow: Unknown endpoint\.\n$/,
+    )
   })
 
   it('shows each request to the directory', () => {
@@ -142,6 +180,15 @@ describe('a refused request', () => {
       explanationText(explanation),
       /1\. Bind to ldap:\/\/x as \[cn=search\]: accepted\n2\. Search for the user in \[ou=users\] with \(uid=bob\): found \[uid=bob\], member of \[cn=analysts\]\n3\. Search for groups in \[ou=groups\] with \(member=uid=bob\): failed: No such object/,
     )
+  })
+
+  it('sends no control sequences of a directory to the terminal', () => {
+    const [bind] = refused.directory
+    const text = refusedRequestText(
+      { ...refused, directory: [{ ...bind!, error: 'first\n\u001b[2Jlast' }] },
+      { explanation },
+    )
+    assert.match(text, /: failed: first\\u000a\\u001b\[2Jlast\n/)
   })
 
   it('says where roles come from, or why groups give none', () => {
@@ -156,10 +203,6 @@ describe('a refused request', () => {
       assert.match(explanationText({ ...explanation, ...given }), expected)
   })
 
-  it('without credentials says so', () => {
-    assert.match(refusedRequestText({ ...refused, user: '' }, undefined), /had no readable credentials/)
-  })
-
   it('is found behind a router', async () => {
     const { instance: _, ...entry } = refused
     const path = '/svc/internal/v1/refusedRequests?id=r1'
@@ -169,5 +212,21 @@ describe('a refused request', () => {
       [`GET /proxy/overlord${path}`]: [],
     })
     assert.deepEqual(await refusedRequests({ client }, 'r1'), [refused])
+  })
+
+  it('is found while another server is unavailable, which may have recorded one that is not found', async () => {
+    const { instance: _, ...entry } = refused
+    const path = '/svc/internal/v1/refusedRequests?id='
+    const client = testClient({
+      [`GET ${path}r1`]: [entry],
+      [`GET ${path}r2`]: [],
+      ...Object.fromEntries(
+        ['coordinator', 'overlord'].flatMap((role) =>
+          ['r1', 'r2'].map((id) => [`GET /proxy/${role}${path}${id}`, unavailable('No leader')]),
+        ),
+      ),
+    })
+    assert.deepEqual(await refusedRequests({ client }, 'r1'), [refused])
+    await assert.rejects(refusedRequests({ client }, 'r2'), { message: 'No leader' })
   })
 })

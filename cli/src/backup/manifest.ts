@@ -1,8 +1,20 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
+import {
+  checked,
+  nullable,
+  optional,
+  type Reader,
+  type Readers,
+  readCount,
+  readFields,
+  readList,
+  readOneOf,
+  readText,
+  refuse,
+} from '@svc/domain/validation'
 import type { DumpedTable } from '@svc/shared/postgres'
-import { z } from 'zod'
 
 /** The description of a backup. It is written last, so a folder without it is not a backup. */
 export interface Manifest {
@@ -46,27 +58,30 @@ export const secretPath = (name: KeptSecret) => `secrets/${name}` as const
 export type HomeFilePath = VirtualHomePath | ReturnType<typeof secretPath>
 export const homeFilePaths: readonly HomeFilePath[] = [...keptSecrets.map(secretPath), ...virtualHomePaths]
 
-const described = {
-  createdAt: z.string(),
-  migrations: z.array(z.string()),
-  tables: z.array(
-    z.object({ name: z.string().regex(/^\w+$/), columns: z.array(z.string()), sha256: z.string() }),
-  ),
-  files: z.number(),
-  sizeBytes: z.number(),
+const readFormat: Reader<Manifest['format']> = (json, field) => {
+  if (json !== 1 && json !== 2) throw refuse(field, json, '1 or 2')
+  return json
 }
-const schema = z.discriminatedUnion('format', [
-  z
-    .object({ ...described, format: z.literal(1) })
-    .transform((manifest) => ({ ...manifest, homeFiles: null })),
-  z.object({
-    ...described,
-    format: z.literal(2),
-    homeFiles: z.array(
-      z.object({ path: z.enum(homeFilePaths), sizeBytes: z.number(), sha256: z.string().nullable() }),
+const readTableName = checked(readText, (name) => /^\w+$/.test(name), 'a word')
+const object = <Shape extends object>(readers: Readers<Shape>): Reader<Shape> =>
+  readFields(readers, { ignoresOthers: true })
+const readContent: Reader<Manifest> = checked(
+  object({
+    format: readFormat,
+    createdAt: readText,
+    migrations: readList(readText),
+    tables: readList(object({ name: readTableName, columns: readList(readText), sha256: readText })),
+    files: readCount(0),
+    sizeBytes: readCount(0),
+    homeFiles: optional(
+      readList(
+        object({ path: readOneOf(homeFilePaths), sizeBytes: readCount(0), sha256: nullable(readText) }),
+      ),
     ),
   }),
-])
+  ({ format, homeFiles }) => (format === 1) === (homeFiles === null),
+  '[homeFiles] in format 2 only',
+)
 
 /** The manifest of a backup. Throws a Failure if the folder does not contain a complete backup. */
 export function readManifest(folder: string): Manifest {
@@ -79,7 +94,7 @@ export function readManifest(folder: string): Manifest {
     )
   }
   try {
-    return schema.parse(JSON.parse(text))
+    return readContent(JSON.parse(text), '')
   } catch {
     throw invalidInput(
       `[${manifestFile(folder)}] is damaged or was written by an incompatible version of ./svc backup`,

@@ -8,10 +8,8 @@ export async function gatherCalls(
   count: number,
   only: string | undefined,
 ): Promise<Gathered<Call>> {
-  const { entries, missing } = await gatherFromServers<Call>(
-    home,
-    `/svc/internal/v1/calls?count=${count}`,
+  const { entries, missing } = await gatherFromServers<Call>(home, `/svc/internal/v1/calls?count=${count}`, {
     only,
-  )
+  })
   return { entries: entries.slice(0, count), missing }
 }

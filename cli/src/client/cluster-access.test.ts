@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { ClientRequest, createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
-import { answerTimeoutMs } from './cluster-access.ts'
+import { answerTimeoutMs, sendTo } from './cluster-access.ts'
 import { accessToUrl, clientOf } from './index.ts'
 
 type Answer = readonly [status: number, body?: unknown]
@@ -159,6 +159,31 @@ describe('an answer with an error status', () => {
       const client = clientOf(await accessToUrl(url, {}))
       await assert.rejects(client.send('GET', '/svc/x?y'), { code, message: 'No (GET /svc/x)' })
     })
+})
+
+test('a server that does not respond is named, even if the router forwards the request', async (context) => {
+  const server = createServer(() => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => void server.close())
+  const routerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const access = { routerUrl, trusted: undefined, credentials: undefined }
+  const sent = (path: string) => sendTo(access, { method: 'GET', path })
+  // The timeouts of sockets use other timers, so the event stands for them.
+  const { emit } = ClientRequest.prototype
+  context.mock.method(ClientRequest.prototype, 'emit', function (this: ClientRequest, ...given: [string]) {
+    if (given[0] === 'socket') this.once('finish', () => setTimeout(() => emit.call(this, 'timeout'), 20))
+    return emit.apply(this, given)
+  })
+  await assert.rejects(sent('/svc/coordinator/v1/rules'), {
+    code: 'timedOut',
+    message: `No response from the coordinator through the router at [${routerUrl}] within 10 s`,
+  })
+  await assert.rejects(sent('/status'), {
+    code: 'timedOut',
+    message: `Failed to reach the router at [${routerUrl}]: timed out after 10000 ms`,
+  })
+  server.closeAllConnections()
 })
 
 test('previews may take longer than other requests', () => {

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { conflict, Failure, timedOut, unauthorized, unavailable } from '@svc/domain/failure'
-import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
+import { type HomeLayout, homeArgument, type RunFile, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { isRunning } from '../processes/index.ts'
+import { answeringServer } from './answering-server.ts'
 import { parseClusterUrl } from './cluster-url.ts'
 import { connectionContext, describeConnectionError, hintFor, notReady } from './connection-error.ts'
 import { findInterface, type InterfaceName } from './interface-name.ts'
-import { type ServiceAnswer, sendRequest } from './request.ts'
+import { hasNoResponse, type ServiceAnswer, sendRequest } from './request.ts'
 
 /** How to reach the router of one cluster, and as which user. */
 export interface ClusterAccess {
@@ -27,15 +28,24 @@ export interface Login {
 }
 
 const userOptions = 'Log in with --user and --password-file'
-const storePassword = 'store the new password with ./svc password --set'
 const wrongLogin = 'The cluster rejected the credentials: expected a valid --user and --password-file.'
 
 /** How to reach the cluster that is running in a home, as its admin or with another login. Throws a Failure if none is. */
 export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAccess {
   const run = readRunFile(home)
-  if (!run || !isRunning(run.supervisor)) {
-    throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`, notReady)
-  }
+  if (!run || !isRunning(run.supervisor)) throw notRunning(home)
+  return accessInHome(home, run, login)
+}
+
+/** The Failure for a home without a running cluster. */
+export const notRunning = (home: HomeLayout): Failure =>
+  conflict(
+    `No cluster is running in [${home.root}]. Start it with ./svc up${homeArgument(home.root)}.`,
+    notReady,
+  )
+
+/** How to reach the cluster of a home, even if its supervisor is gone. */
+export function accessInHome(home: HomeLayout, run: RunFile, login: Login): ClusterAccess {
   const { routerUrl } = run
   const authority = routerUrl.startsWith('https:') ? () => readTrustStore(home) : () => undefined
   const password = run.profile === 'secure' ? readSecret(home, 'admin-password') : undefined
@@ -43,7 +53,7 @@ export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAcc
   const rejected =
     stored === undefined
       ? `The cluster requires a login. ${userOptions}.`
-      : `The cluster rejected the admin password stored in this home. The password might have been changed. ${userOptions}, or ${storePassword}.`
+      : `The cluster rejected the admin password stored in this home. The password might have been changed. ${userOptions}, or store the new password with ./svc password --set${homeArgument(home.root)}.`
   return {
     routerUrl,
     interfaceName: 'svc',
@@ -97,11 +107,16 @@ export async function sendTo(
   { routerUrl, trusted, credentials }: Pick<ClusterAccess, 'routerUrl' | 'trusted' | 'credentials'>,
   { method, path, body, headers = {} }: RouterRequest,
 ): Promise<ServiceAnswer> {
+  const timeoutMs = answerTimeoutMs(path)
   try {
-    const timeoutMs = answerTimeoutMs(path)
     const url = `${routerUrl}${path}`
     return await sendRequest({ method, url, trusted, credentials, body, headers, timeoutMs })
   } catch (error) {
+    const server = answeringServer(path)
+    if (hasNoResponse(error) && server !== 'router')
+      throw timedOut(
+        `No response from the ${server} through the router at [${routerUrl}] within ${timeoutMs / 1000} s`,
+      )
     throw failedConnection(routerUrl, error)
   }
 }

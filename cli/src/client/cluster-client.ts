@@ -15,7 +15,7 @@ import { headersAt, type InterfaceName, pathAt } from './interface-name.ts'
 import { neededPermission } from './needed-permission.ts'
 import { messageIn, type ServiceAnswer } from './request.ts'
 
-/** Sends requests to the router of one cluster. Paths are those of svc, also if the cluster is Druid's. */
+/** Sends requests to the router of one cluster. Paths are those of svc, even if the cluster is Druid's. */
 export interface ClusterClient {
   readonly routerUrl: string
   readonly interfaceName: InterfaceName

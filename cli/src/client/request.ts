@@ -1,5 +1,5 @@
 import type { Agent, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
-import { timedOut } from '@svc/domain/failure'
+import { Failure, timedOut } from '@svc/domain/failure'
 
 /** One request to a service. */
 export interface ServiceRequest {
@@ -23,6 +23,12 @@ export interface ServiceAnswer {
   readonly headers: IncomingHttpHeaders
   readonly body: unknown
 }
+
+const isConnected = 'isConnected'
+
+/** Whether a request timed out although the server accepted the connection. */
+export const hasNoResponse = (error: unknown): boolean =>
+  error instanceof Failure && Object.hasOwn(error.context, isConnected)
 
 /**
  * Sends one request and reads the entire answer. Rejects with the error of the connection, or with timedOut; any status is an answer.
@@ -51,7 +57,10 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = send(url, options, resolve)
-    outgoing.once('timeout', () => outgoing.destroy(timedOut(`timed out after ${options.timeout} ms`)))
+    outgoing.once('timeout', () => {
+      const context = outgoing.socket?.connecting === false ? { [isConnected]: 'true' } : {}
+      outgoing.destroy(timedOut(`timed out after ${options.timeout} ms`, context))
+    })
     outgoing.once('error', reject)
     outgoing.end(body)
   })

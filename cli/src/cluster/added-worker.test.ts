@@ -71,7 +71,8 @@ describe('processes added to a cluster', () => {
     const signal = new AbortController().signal
     await assert.rejects(startWorker({ home, capacity: 1, set: [], signal }), {
       code: 'conflict',
-      message: /^No cluster is running in \[.*\]\. Start one with \.\/svc up before you add a worker\.$/,
+      message:
+        /^No cluster is running in \[.*\]\. Start one with \.\/svc up --home \S+ before you add a worker\.$/,
     })
   })
 })

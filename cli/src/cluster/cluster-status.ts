@@ -5,6 +5,7 @@ import { loadSettings } from '@svc/shared/config'
 import { connectToCluster } from '../client/index.ts'
 import {
   type HomeLayout,
+  homeArgument,
   lockHolder,
   logFile,
   processesOf,
@@ -132,9 +133,9 @@ function problemOf(
 ): string | null {
   if (isSupervised) return null
   if (processes.some(({ pid }) => pid !== null)) {
-    return `The supervisor of [${home.root}] was killed, and its processes are still running. Stop them with ./svc down, or restart the cluster with ./svc up.`
+    return `The supervisor of [${home.root}] was killed, and its processes are still running. Stop them with ./svc down${homeArgument(home.root)}, or restart the cluster with ./svc up${homeArgument(home.root)}.`
   }
-  return `No cluster is running in [${home.root}]. Start it with ./svc up.`
+  return `No cluster is running in [${home.root}]. Start it with ./svc up${homeArgument(home.root)}.`
 }
 
 async function processStatus(
@@ -154,8 +155,9 @@ async function processStatus(
   if (!/^https?:/.test(url)) {
     return { ...known, pid, state: (await isListening(url)) ? 'ready' : 'not ready', problem: null }
   }
-  const { isHealthy, problem, isReported } = await fetchReadiness(url, trusted)
-  // If it cannot be queried, for example because its certificate is invalid, its log says more.
-  const logged = isReported ? undefined : lastErrorIn(lastLines(logFile(home, instance)))
+  const { isHealthy, problem, isReported, isUnresponsive } = await fetchReadiness(url, trusted)
+  // If it cannot be queried, for example because its certificate is invalid, its log says more. What a server that hangs once
+  // logged may have been solved since.
+  const logged = isReported || isUnresponsive ? undefined : lastErrorIn(lastLines(logFile(home, instance)))
   return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: logged ?? problem ?? null }
 }

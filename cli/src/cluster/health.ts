@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent as PlainAgent } from 'node:http'
 import { Agent as TlsAgent } from 'node:https'
 import { connect, type Socket } from 'node:net'
-import { describeConnectionError, errorMessageOf, sendRequest } from '../client/index.ts'
+import { describeConnectionError, errorMessageOf, hasNoResponse, sendRequest } from '../client/index.ts'
 
 /** Whether a service is healthy, and if not, why, if it says so. */
 export interface Health {
@@ -11,7 +11,11 @@ export interface Health {
   readonly problem: string | undefined
   /** Whether the service itself reported the problem; false if it could not be queried. */
   readonly isReported: boolean
+  /** Whether the service accepted the connection but did not respond, for example because it hangs. */
+  readonly isUnresponsive?: boolean
 }
+
+const timeoutMs = 2000
 
 /** Queries once whether a service is ready to serve (`/status/health`). */
 export async function fetchHealth(url: string, trusted: string | undefined): Promise<Health> {
@@ -56,13 +60,17 @@ async function query(
     const answer = await sendRequest({
       url: healthUrl,
       trusted,
-      timeoutMs: 2000,
+      timeoutMs,
       ...(connection ? { agent: connection.agent } : {}),
     })
     if (answer.status === 200 && answer.body === true)
       return { isHealthy: true, problem: undefined, isReported: true }
     return { isHealthy: false, problem: errorMessageOf(answer), isReported: true }
   } catch (error) {
+    if (hasNoResponse(error)) {
+      const problem = `No response within ${timeoutMs / 1000} s`
+      return { isHealthy: false, problem, isReported: false, isUnresponsive: true }
+    }
     return { isHealthy: false, problem: `no response (${describeConnectionError(error)})`, isReported: false }
   }
 }

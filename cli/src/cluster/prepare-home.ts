@@ -6,6 +6,7 @@ import { ConfigurationError, loadSettings } from '@svc/shared/config'
 import {
   ensureSecret,
   type HomeLayout,
+  homeArgument,
   readSecret,
   type SecretName,
   secretFile,
@@ -42,7 +43,7 @@ function checkPasswordsExist(home: HomeLayout, isSecure: boolean, adminPassword:
   const isMissing = (name: SecretName): boolean => !readSecret(home, name)
   const damaged = (name: SecretName, more = ''): Error =>
     conflict(
-      `Home [${home.root}] is damaged: its password file [${secretFile(home, name)}] is missing or empty, and svc cannot recreate the password. Restore the file${more}, or start over with ./svc reset.`,
+      `Home [${home.root}] is damaged: its password file [${secretFile(home, name)}] is missing or empty, and svc cannot recreate the password. Restore the file${more}, or start over with ./svc reset${homeArgument(home.root)}.`,
     )
   if (isMissing('postgres-password')) throw damaged('postgres-password')
   if (!isSecure || isMissing('admin-password') === isMissing('internal-client-password')) return
@@ -79,7 +80,7 @@ function ensureAdminPassword(home: HomeLayout, plan: ClusterPlan, given: string 
   if (!existsSync(home.postgres)) checkPasswordLength(given, plan)
   else if (known !== undefined) {
     throw conflict(
-      `The admin of [${home.root}] already has a password (./svc password shows it). Omit --admin-password, or start over with ./svc reset.`,
+      `The admin of [${home.root}] already has a password (./svc password${homeArgument(home.root)} shows it). Omit --admin-password, or start over with ./svc reset${homeArgument(home.root)}.`,
     )
   }
   return writeSecret(home, 'admin-password', given)

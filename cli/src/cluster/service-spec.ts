@@ -15,11 +15,12 @@ export function serviceSpec(
     instance,
     program: 'node',
     file: process.execPath,
-    // A small young generation: these servers have few short-lived objects, and there are many servers. One thread
-    // collects it faster than several threads could divide the work.
+    // The young generation grows while a server works, and shrinks again when it is idle (collectIdleGarbage). If it were
+    // small, objects of large requests would outlive it, and be collected later with more work. One thread collects it
+    // faster than several threads could divide the work.
     args: [
       ...(watch ? ['--watch', '--watch-preserve-output'] : []),
-      '--max-semi-space-size=2',
+      '--max-semi-space-size=16',
       '--no-parallel-scavenge',
       watch ? sourceOf(role) : bundleOf(role),
       ...files,

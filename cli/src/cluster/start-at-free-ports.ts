@@ -1,4 +1,5 @@
 import { Failure } from '@svc/domain/failure'
+import { retry } from '@svc/shared/retry'
 import { reservePortOffset } from './free-ports.ts'
 import { type Cluster, type StartOptions, startCluster } from './start-cluster.ts'
 
@@ -10,7 +11,7 @@ export interface FreePortsOptions extends Omit<StartOptions, 'portOffset'> {
 
 /** Starts a cluster on ports that are free. Tries others if another program takes one before the cluster has started. */
 export async function startAtFreePorts({ beforeStart, ...options }: FreePortsOptions): Promise<Cluster> {
-  for (let attempt = 1; ; attempt++) {
+  const start = async (): Promise<Cluster> => {
     const { portOffset, release } = await reservePortOffset(options)
     try {
       await beforeStart?.(portOffset)
@@ -18,9 +19,9 @@ export async function startAtFreePorts({ beforeStart, ...options }: FreePortsOpt
       return { ...cluster, stop: () => cluster.stop().finally(release) }
     } catch (error) {
       release()
-      if (attempt === maxAttempts || !(error instanceof Failure) || error.code !== 'conflict') throw error
+      throw error
     }
   }
+  const isTemporary = (error: Error) => error instanceof Failure && error.code === 'conflict'
+  return await retry(start, { isTemporary, delayMs: 0, maxAttempts: 3 })
 }
-
-const maxAttempts = 3

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { setPath } from '@svc/shared/testing'
 import { connectToCluster, sendRequest } from '../client/index.ts'
 import { homeLayout, openHome, readRunFile, secretFile, writeSecret } from '../home/index.ts'
 import { isRunning } from '../processes/index.ts'
@@ -186,6 +187,24 @@ test('keeps an existing home when a start in it is rejected', async () => {
   const start = startCluster({ home: home.root, portOffset: await pickPortOffset(), set: ['svc.perod=1'] })
   await assertRejected(start, home.root, /Unknown property/)
   assert.ok(existsSync(home.marker))
+})
+
+test('reports in one line why Redis cannot start', async (context) => {
+  const programs = path.join(folder, 'programs')
+  mkdirSync(programs)
+  const lines = ['#!/bin/sh', '[ "$1" = --version ] && echo "Redis server v=7.0.15 sha=0" && exit 0']
+  const log = '42:M 05 Nov 2026 08:01:55.123 # Failed listening on port 80 (tcp), aborting.'
+  writeFileSync(path.join(programs, 'redis-server'), [...lines, `echo '${log}'`, 'exit 1', ''].join('\n'), {
+    mode: 0o755,
+  })
+  setPath(context, `${programs}${path.delimiter}${process.env.PATH}`)
+  const home = path.join(folder, 'redis-fails')
+  const start = startCluster({ home, portOffset: await pickPortOffset(), storesOnly: true })
+  await assertRejected(
+    start,
+    home,
+    /^Failed to start redis: Failed listening on port 80 \(tcp\), aborting; see its log \[.*redis\.log\]$/,
+  )
 })
 
 test('the configured initial password of the admin becomes the password of the home', async (context) => {

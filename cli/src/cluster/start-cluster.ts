@@ -29,7 +29,7 @@ import {
   postgresServer,
   removeStalePidFile,
 } from '../postgres/index.ts'
-import { findRedis, redisServer } from '../redis/index.ts'
+import { findRedis, redisErrorIn, redisServer } from '../redis/index.ts'
 import type { ProcessEnd, ProcessSpec } from '../supervisor/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { adoptAdminPassword, hasFirstAdminPassword } from './admin-password.ts'
@@ -181,6 +181,7 @@ class ClusterStart {
   private readonly ready = new Set<string>()
   private trusted: string | undefined
   private isStarting = true
+  private isDownloading = false
 
   constructor(home: HomeLayout, plan: ClusterPlan, options: StartOptions, unlock: () => void) {
     this.home = home
@@ -214,15 +215,15 @@ class ClusterStart {
       // Services retry until their stores are ready, so everything starts at the same time.
       const services = this.startServices()
       const postgres = this.startPostgres(passwords.postgres)
-      begun.push(services, postgres)
-      const others = [this.startRedis(passwords.redis), this.startDirectory()]
-      const [notReady] = await Promise.all([services, postgres, ...others])
+      const redis = this.startRedis(passwords.redis)
+      begun.push(services, postgres, redis)
+      const [notReady] = await Promise.all([services, postgres, redis, this.startDirectory()])
       this.signal.throwIfAborted()
       this.isStarting = false
       return this.running(passwords, notReady)
     } catch (error) {
       this.failure.abort(error)
-      // Waits until a partially created data folder is deleted.
+      // Waits until a partially created data folder and a partial download are deleted.
       await Promise.allSettled(begun)
       await this.processes.stop()
       throw error
@@ -240,7 +241,12 @@ class ClusterStart {
       `postgres://127.0.0.1:${postgresPort}`,
       postgresServer(this.home, runAs, postgresPort),
     )
+    let reportAfter = performance.now() + quietWaitMs
     await this.until(async () => {
+      if (performance.now() > reportAfter) {
+        this.report('Waiting for postgres')
+        reportAfter = Number.POSITIVE_INFINITY
+      }
       const pid = this.processes.identityOf('postgres')?.pid
       return pid !== undefined && isPostgresReady(this.home, pid)
     })
@@ -248,12 +254,20 @@ class ClusterStart {
   }
 
   private async startRedis(password: string): Promise<void> {
-    const onDownload = () => this.report('Downloading Redis…')
+    const onDownload = () => {
+      this.isDownloading = true
+      this.report('Downloading Redis…')
+    }
     const program = await findRedis({
       searchPath: process.env.PATH ?? '',
       cacheFolder: redisCache,
       onDownload,
+      signal: this.signal,
     })
+    if (this.isDownloading) {
+      this.isDownloading = false
+      this.report('Downloaded Redis')
+    }
     const { redisPort } = this.plan
     const url = `redis://127.0.0.1:${redisPort}`
     this.start('redis', url, redisServer(this.home, program, redisPort, password))
@@ -293,8 +307,8 @@ class ClusterStart {
       nextQueryAt = performance.now() + waitingPollMs
       const health = await probe.fetch()
       problem = health.problem ?? problem
-      // All other services wait for a coordinator, so until then only its own reason is worth reporting.
-      if (!mayBeReady()) reportAfter = performance.now() + quietWaitMs
+      // All services wait for Postgres, and then for a coordinator. Until then, their reasons are not worth reporting.
+      if (!this.ready.has('postgres') || !mayBeReady()) reportAfter = performance.now() + quietWaitMs
       if (problem !== undefined && problem !== reported && performance.now() > reportAfter) {
         this.report(`Waiting for ${instance}: ${asClause(problem)}`)
         reported = problem
@@ -351,7 +365,12 @@ class ClusterStart {
     const lines = this.linesOf(instance)
     // Postgres and Redis report a full disk in various ways, not always as an error.
     if (lines.some((line) => line.includes('No space left on device'))) return diskFull(this.home.root)
-    return unavailable(`Failed to start ${instance}: ${lastErrorIn(lines) ?? reason}`)
+    const log = `see its log [${logFile(this.home, instance)}]`
+    const cause =
+      instance === 'redis'
+        ? `${redisErrorIn(lines) ?? reason}; ${log}`
+        : (lastErrorIn(lines) ?? `${reason}; ${log}`)
+    return unavailable(`Failed to start ${instance}: ${cause}`)
   }
 
   private reportStarted(instance: string): void {
@@ -359,8 +378,10 @@ class ClusterStart {
     this.report(`Started ${instance}`)
   }
 
+  /** Reports a step. A download takes long, and on a terminal, a step replaces the one before it. */
   private report(step: string): void {
-    this.options.onStep?.(step)
+    const isDuring = this.isDownloading && !step.startsWith('Downloading')
+    this.options.onStep?.(isDuring ? `${step} (downloading Redis…)` : step)
   }
 
   private running(passwords: Passwords, notReady: readonly NotReady[]): Cluster {

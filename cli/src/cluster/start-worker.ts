@@ -4,6 +4,7 @@ import { retry } from '@svc/shared/retry'
 import {
   claimAddedProcess,
   type HomeLayout,
+  homeArgument,
   lockHolder,
   logFile,
   readRunFile,
@@ -56,7 +57,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const run = readRunFile(home)
   if (run === undefined || lockHolder(home) === undefined) {
     throw conflict(
-      `No cluster is running in [${home.root}]. Start one with ./svc up before you add a worker.`,
+      `No cluster is running in [${home.root}]. Start one with ./svc up${homeArgument(home.root)} before you add a worker.`,
     )
   }
   const instance = claimName(home)

@@ -2,7 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
-import type { MadePlan, RemainingSteps } from '../plan/index.ts'
+import { printNotices } from '../output/index.ts'
+import type { DeclaredFiles, MadePlan, RemainingSteps } from '../plan/index.ts'
 import { compareOptions, connectForPlan, type PartOptions, type PlannedCluster } from './plan-options.ts'
 import { type PlanFormat, printPlan } from './plan-output.ts'
 
@@ -22,6 +23,8 @@ export interface OpenedPlan {
   readonly planAgain: () => Promise<RemainingSteps>
   /** The plan that this one undoes. */
   readonly reverts?: Plan
+  /** The files that declare the changes. */
+  readonly files?: DeclaredFiles
 }
 
 /** Plans what remains to be done, and prints it. Throws invalidInput if the options do not match. */
@@ -45,50 +48,57 @@ const isSavedPlan = (target: string): boolean =>
 async function openPlan(file: string, options: ApplySource): Promise<OpenedPlan> {
   const { readPlan, remainingSteps } = await import('../plan/index.ts')
   const plan = readPlan(file)
-  const { client, preview } = await connectForPlan(options)
-  const remaining = await remainingSteps(client, plan, preview)
+  const { client, previewsNow } = await connectForPlan(options)
+  const planAgain = () => remainingSteps(client, plan, previewsNow())
+  const remaining = await planAgain()
   const changes = remaining.steps.flatMap((step) => step.changes)
   if (!options.json && changes.length > 0)
     await printPlan(client, { ...remaining, plan: { ...plan, changes } }, {})
-  return { client, plan, remaining, planAgain: () => remainingSteps(client, plan, preview) }
+  return { client, plan, remaining, planAgain }
 }
 
 async function planFiles(target: string, options: ApplySource): Promise<OpenedPlan> {
-  const { compareFiles, makePlan, readDeclaredFiles, unfinishedIn } = await import('../plan/index.ts')
+  const { compareFiles, interruptedNotices, makePlan, readDeclaredFiles, startedPlan, unfinishedIn } =
+    await import('../plan/index.ts')
   const files = readDeclaredFiles(target)
-  const { client, preview } = await connectForPlan(options)
+  const cluster = await connectForPlan(options)
+  const { client } = cluster
   const compared = await compareFiles(client, files, compareOptions(options))
-  const made = await makePlan(client, compared, preview, new Date())
+  const made = await makePlan(client, compared, cluster.previewsNow(), new Date())
   // The new plan does not contain the rules that an interrupted command has changed.
   const rulesChanged = unfinishedIn(client.routerUrl, process.env) !== undefined
-  return await opened(
-    { client, preview },
-    { ...made, rulesChanged },
-    { ...options, prices: files.declared.prices },
-  )
+  const format = { ...options, prices: files.declared.prices }
+  const source = await opened(cluster, { ...made, rulesChanged }, format)
+  if (made.plan.changes.length > 0)
+    printNotices(interruptedNotices(source.plan, startedPlan(client.routerUrl, process.env)))
+  return { ...source, files }
 }
 
 async function openReversal(idOrFile: string, options: ApplySource): Promise<OpenedPlan> {
   const { findAppliedPlan, planReversal, unfinishedIn, unfinishedWork } = await import('../plan/index.ts')
   const reverts = findAppliedPlan(idOrFile, process.env)
-  const { client, preview } = await connectForPlan(options)
-  const made = await planReversal(client, reverts, preview, new Date())
+  const cluster = await connectForPlan(options)
+  const { client } = cluster
+  const made = await planReversal(client, reverts, cluster.previewsNow(), new Date())
   const rulesChanged = unfinishedIn(client.routerUrl, process.env) === unfinishedWork(reverts.id)
-  return { ...(await opened({ client, preview }, { ...made, rulesChanged }, options)), reverts }
+  return { ...(await opened(cluster, { ...made, rulesChanged }, options)), reverts }
 }
 
 async function opened(
-  { client, preview }: PlannedCluster,
+  { client, previewsNow }: PlannedCluster,
   made: MadePlan & { readonly rulesChanged: boolean },
   { json, prices }: ApplySource & PlanFormat,
 ): Promise<Omit<OpenedPlan, 'reverts'>> {
-  const { plan, scope } = made
-  if (!json && plan.changes.length > 0) await printPlan(client, made, { prices })
-  const { remainingSteps } = await import('../plan/index.ts')
+  const { remainingSteps, resumedPlan, startedPlan } = await import('../plan/index.ts')
+  const { scope } = made
+  const { changes } = made.plan
+  const plan = resumedPlan(made.plan, startedPlan(client.routerUrl, process.env), made.live)
+  if (!json && changes.length > 0)
+    await printPlan(client, { ...made, plan: { ...plan, changes } }, { prices })
   return {
     client,
     plan,
-    remaining: { ...made, done: 0 },
-    planAgain: () => remainingSteps(client, plan, preview, scope),
+    remaining: { ...made, done: plan.changes.length - changes.length },
+    planAgain: () => remainingSteps(client, plan, previewsNow(), scope),
   }
 }

@@ -1,7 +1,9 @@
 import { describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
+import type { RulesPolicy } from '@svc/domain/rules-policy'
+import { escapeControlCharacters } from '@svc/domain/validation'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import type { Plan } from '../declared-state/index.ts'
+import type { Change, Plan } from '../declared-state/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
 import {
   type OverridePolicyOption,
@@ -14,7 +16,7 @@ import type { RemainingSteps } from '../plan/index.ts'
 import type { Condition } from '../waiting/index.ts'
 import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
 import { withParts } from './plan-options.ts'
-import { policyViolationsOf } from './plan-policy.ts'
+import { clusterViolation, policyIn, policyViolationsOf, policyWarnings } from './plan-policy.ts'
 import { printWarnings } from './rules-output.ts'
 
 interface ApplyOptions extends ApplySource, OverridePolicyOption {
@@ -75,19 +77,22 @@ Examples:
       const auditOf = (text: string | undefined, planId: string) =>
         auditHeaders({ author, comment: text, commentSuffix: ` ${commentOf(planId)}` })
       auditOf(comment, '0'.repeat(planIdLength))
+      const policy = await policyIn(options.policy)
       const opened = await openSource(target, options)
       const { client, plan, remaining, reverts } = opened
-      await checkPolicy(options.policy, remaining, ', so nothing was applied')
+      if (!options.json) printWarnings(await policyWarnings(policy, client, remaining.preview))
+      const checkPolicy = checkOf(policy, options)
+      await checkPolicy(remaining, ', so nothing was applied')
       const total = plan.changes.length
       if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
       const isOpen = remaining.steps.length > 0 || reverts !== undefined
-      if (isOpen && !options.yes && !(await isConfirmed(client, options))) {
+      if (isOpen && !options.yes && !(await mayApply(client, options))) {
         process.stdout.write('Nothing was changed.\n')
         process.exitCode = exitStatus.failed
         return
       }
       const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
-      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options })
+      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options, checkPolicy })
       const unrestored = reverts && (await findUnrestored(client, reverts, options))
       printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
@@ -96,31 +101,57 @@ Examples:
 const defaultComment = (reverts: Plan | undefined): string =>
   reverts === undefined ? 'Applied with svc' : `Reverted plan ${reverts.id}`
 
-/** Throws forbidden if the policy in a file forbids what remains to be done. */
-async function checkPolicy(
-  file: string | undefined,
-  { steps, preview }: Pick<RemainingSteps, 'steps' | 'preview'>,
-  consequence = '',
-): Promise<void> {
-  const changes = steps.flatMap((step) => step.changes)
-  const violations = await policyViolationsOf(file, changes, preview)
-  if (violations.length > 0)
-    throw forbidden(`The policy [${file}] forbids this plan${consequence}. ${violations.join('. ')}.`)
-}
+/** Throws forbidden if the policy of a command forbids what remains to be done. */
+type CheckPolicy = (
+  remaining: Pick<RemainingSteps, 'steps' | 'preview'>,
+  consequence?: string,
+) => Promise<void>
+
+const checkOf =
+  (
+    policy: RulesPolicy | undefined,
+    { policy: file, overridePolicy: overridesPolicy = false }: ApplyOptions,
+  ): CheckPolicy =>
+  async ({ steps, preview }, consequence = '') => {
+    // The cluster checks each change by itself, so it would refuse some of them after others were applied.
+    const forbiddenHere = overridesPolicy ? undefined : clusterViolation(preview)
+    if (forbiddenHere !== undefined)
+      throw forbidden(
+        `${forbiddenHere}${consequence}. To change the rules anyway, add --override-policy, which requires permission [WRITE] on [CONFIG] [rulesOverride].`,
+      )
+    const changes = steps.flatMap((step) => step.changes)
+    const violations = await policyViolationsOf(policy, changes, preview)
+    if (violations.length > 0)
+      throw forbidden(`The policy [${file}] forbids this plan${consequence}. ${violations.join('. ')}.`)
+  }
 
 interface ApplyContext {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly options: ApplyOptions
+  readonly checkPolicy: CheckPolicy
 }
 
 /** Applies what remains of a plan. Returns how many segments were marked as used; undefined if it reverts no other plan. */
 async function applyRemaining(
-  { client, plan, remaining, planAgain, reverts }: OpenedPlan,
-  { headers, timeoutMs, options: { wait, policy, overridePolicy: overridesPolicy = false } }: ApplyContext,
+  { client, plan, remaining, planAgain, reverts, files }: OpenedPlan,
+  {
+    headers,
+    timeoutMs,
+    checkPolicy,
+    options: { wait, overridePolicy: overridesPolicy = false },
+  }: ApplyContext,
 ): Promise<number | undefined> {
   const [
-    { applySteps, noteFinished, readPasswords, restoreSegments, unfinishedWork },
+    {
+      applySteps,
+      noteCompleted,
+      noteFinished,
+      placeOfPassword,
+      readPasswords,
+      restoreSegments,
+      unfinishedWork,
+    },
     { fieldAt },
     { readServerSettings },
   ] = await Promise.all([
@@ -132,7 +163,8 @@ async function applyRemaining(
   const { steps, rulesChanged } = remaining
   const changesLogins = steps.some(({ changes }) => changes.some(({ kind }) => kind === 'logins'))
   const minPasswordLength = changesLogins ? (await readServerSettings(client)).minPasswordLength : 1
-  const passwordOf = readPasswords(steps, process.env, minPasswordLength)
+  const placeOf = (change: Change) => (files === undefined ? '' : placeOfPassword(files, change))
+  const passwordOf = readPasswords(steps, process.env, minPasswordLength, placeOf)
   const context = { client, headers, passwordOf, overridesPolicy }
   const changesRules = rulesChanged || (reverts ?? plan).changes.some(({ kind }) => kind === 'rules')
   let applied = 0
@@ -147,7 +179,7 @@ async function applyRemaining(
         await waitForServers(client, timeoutMs, signal)
         // Data, rules, and the policy may have changed in the meantime.
         const again = await planAgain()
-        await checkPolicy(policy, again)
+        await checkPolicy(again)
         return again.steps
       },
       onOverwritten: ({ path }, value) =>
@@ -156,7 +188,7 @@ async function applyRemaining(
         ),
       onApplied: ({ path }) => {
         applied += 1
-        printProgress(`[${applied}/${total}] ${fieldAt(path)}`)
+        printProgress(`[${applied}/${total}] ${escapeControlCharacters(fieldAt(path))}`)
       },
     })
     const markedUsed = reverts && (await restoreSegments(client, reverts, headers))
@@ -164,6 +196,7 @@ async function applyRemaining(
       await waitForServers(client, timeoutMs, signal)
       noteFinished(client.routerUrl, process.env)
     }
+    noteCompleted(client.routerUrl, plan.id, process.env)
     return markedUsed
   } catch (error) {
     if (applied > 0) printProgress(`svc: Applied ${applied} of ${total} changes.${hintAfter(error)}`)
@@ -177,9 +210,10 @@ const hintAfter = (error: unknown): string =>
 
 /** Saves a plan, so that it can be reverted by its ID, and notes the work that starts, so that it can be resumed. */
 async function savePlan(plan: Plan, { routerUrl }: ClusterClient, work: string | undefined): Promise<void> {
-  const { noteUnfinished, recordPlan } = await import('../plan/index.ts')
+  const { noteStarted, noteUnfinished, recordPlan } = await import('../plan/index.ts')
   try {
     recordPlan(plan, process.env)
+    noteStarted(routerUrl, plan.id, process.env)
     if (work !== undefined) noteUnfinished(routerUrl, work, process.env)
   } catch (error) {
     printProgress(
@@ -264,12 +298,9 @@ function printResult(
     process.stdout.write(`Marked ${markedUsed} ${markedUsed === 1 ? 'segment' : 'segments'} as used.\n`)
 }
 
-async function isConfirmed({ routerUrl }: ClusterClient, { json }: ApplyOptions): Promise<boolean> {
+async function mayApply({ routerUrl }: ClusterClient, { json }: ApplyOptions): Promise<boolean> {
   if (json) throw invalidInput('Option --json requires --yes, because it does not ask for confirmation')
   if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
-  const { createInterface } = await import('node:readline/promises')
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await prompt.question(`Apply these changes to [${routerUrl}]? (yes/no) `)
-  prompt.close()
-  return /^y(es)?$/i.test(answer.trim())
+  const { isConfirmed } = await import('../terminal/index.ts')
+  return await isConfirmed(`Apply these changes to [${routerUrl}]?`)
 }

@@ -85,7 +85,7 @@ async function runBackup(folder: string, { home: homeFolder, json, set = [] }: B
 }
 
 async function runRestore(folder: string, { home, json, set = [] }: BackupOptions): Promise<void> {
-  const [{ restore }, { defaultHome }, { stopRequest }] = await Promise.all([
+  const [{ restore }, { defaultHome, homeArgument }, { stopRequest }] = await Promise.all([
     import('../backup/index.ts'),
     import('../home/index.ts'),
     import('../exit/index.ts'),
@@ -95,6 +95,6 @@ async function runRestore(folder: string, { home, json, set = [] }: BackupOption
   if (json) printJson(result)
   else
     process.stdout.write(
-      `Created home [${result.home}] from the backup of ${result.createdAt}. Start it with ./svc up${home === undefined ? '' : ` --home ${home}`}${set.length > 0 ? ' and the same --set options' : ''}\n`,
+      `Created home [${result.home}] from the backup of ${result.createdAt}. Start it with ./svc up${home === undefined ? '' : homeArgument(home)}${set.length > 0 ? ' and the same --set options' : ''}\n`,
     )
 }

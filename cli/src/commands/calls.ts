@@ -1,3 +1,4 @@
+import { describeError } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
 import { existingHome, parsePositiveInteger, withHome } from '../options/index.ts'
@@ -46,8 +47,8 @@ servers is listed twice. Requests that the router forwards for clients are not i
         const header = ['time', 'server', '', 'from', 'to', 'request', 'as', 'certificate', 'status']
         process.stdout.write(rows.length === 0 ? 'No calls yet.\n' : `${formatTable(header, rows)}\n`)
       }
-      for (const { instance: name, reason } of missing)
-        process.stderr.write(`svc: Failed to query ${name}: ${reason}\n`)
+      for (const { instance: name, error } of missing)
+        process.stderr.write(`svc: Failed to query ${name}: ${describeError(error)}\n`)
       process.exitCode = missing.length > 0 ? exitStatus.failed : exitStatus.done
     })
 }

@@ -69,6 +69,10 @@ writeFileSync(badState, '# comment\nruls: {}\n')
 const badPlan = path.join(folder, 'plan.json')
 writeFileSync(badPlan, '{"version": 2}')
 
+const pipe = path.join(folder, 'pipes', 'pipe.yaml')
+mkdirSync(path.dirname(pipe))
+execFileSync('mkfifo', [pipe])
+
 describe('invalid usage exits with status 2 and says what is expected', () => {
   const cases: { given: string[]; stderr: RegExp }[] = [
     { given: [], stderr: /^Usage: svc <command>/ },
@@ -127,6 +131,32 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['auth', 'explain', 'ann', '/status', '--request', 'x'],
       stderr: /^svc: Expected exactly one of: a user and a path, --request, or --handshake/,
     },
+    ...[
+      ['--handshake', '--group', 'cn=x'],
+      ['--handshake', '--authorizer', 'x'],
+      ['--handshake', '--method', 'GET'],
+      ['--request', '--method', 'POST'],
+    ].map(([about, option, value]) => ({
+      given: ['auth', 'explain', about!, 'x', option!, value!],
+      stderr: new RegExp(`^svc: Option ${option} has no effect with ${about}: leave it out`),
+    })),
+    ...[
+      ['plan', pipe],
+      ['plan', path.dirname(pipe)],
+      ['apply', pipe],
+      ['plan', badState, '--policy', pipe],
+    ].map((given) => ({
+      given,
+      stderr: /^svc: \S+pipe\.yaml:1:1: Failed to read the file: The path is a named pipe: expected a file/,
+    })),
+    {
+      given: ['plan', badState, '--policy', folder],
+      stderr: /^svc: \S+:1:1: Failed to read the file: The path is a folder: expected a file/,
+    },
+    {
+      given: ['apply', '--revert', '/dev/zero'],
+      stderr: /^svc: Failed to read the plan \[\/dev\/zero\]: The path is a device: expected a file/,
+    },
     { given: ['doctor'], stderr: /^svc: Missing value for \[--config\]/ },
     {
       given: ['doctor', '--config', 'nowhere'],
@@ -184,11 +214,30 @@ describe('svc doctor', () => {
 
   test('diff exits with status 5 if a decision changes, and with status 0 if none does', async () => {
     const changed = await svc('doctor', 'diff', good, broken, '--json')
-    assert.equal(JSON.parse(changed.stdout)[0].subject, 'callers without a login')
+    const { lockouts, changes } = JSON.parse(changed.stdout)
+    assert.equal(changes[0].subject, 'callers without a login')
+    assert.deepEqual(lockouts, [])
     assert.equal(changed.status, 5)
     const same = await svc('doctor', 'diff', good, good)
     assert.equal(same.stdout, 'No user gains or loses access.\n')
     assert.equal(same.status, 0)
+  })
+
+  test('diff exits with status 4 if someone is locked out, and shows that first', async () => {
+    const refusing = cluster('broken/escalator-forgotten')
+    const { stdout, status } = await svc('doctor', 'diff', good, refusing, '--json')
+    const { lockouts, changes } = JSON.parse(stdout)
+    assert.equal(lockouts[0].subject, 'the servers')
+    assert.equal(lockouts[0].loses, 'access')
+    assert.equal(changes.length, 1)
+    assert.equal(status, 4)
+    const shown = await svc('doctor', 'diff', good, refusing)
+    assert.match(shown.stdout, /^the servers: locked out of all servers\n/)
+    assert.equal(shown.status, 4)
+    assert.equal((await svc('doctor', 'diff', good, 'nowhere')).status, 2)
+    const back = await svc('doctor', 'diff', cluster('broken/extension-forgotten'), good)
+    assert.match(back.stdout, /^everyone: no longer locked out of all servers\n {2}Fixed: /)
+    assert.equal(back.status, 5)
   })
 })
 
@@ -234,6 +283,8 @@ test('help of a nested command shows that command, and each default once', async
   assert.match(preview.stdout, /^Usage: svc rules preview \[options\] <file>/)
   const { stdout } = await svc('help', 'worker')
   assert.equal(stdout.match(/default: 4/g)?.length, 1)
+  for (const command of [[], ['rules'], ['dev', 'bench']])
+    assert.match((await svc(...command, '--help')).stdout, /^ {2}help \[command\] +Show help for a command$/m)
 })
 
 test('keeps its exit status if the pipe of its output is closed, such as that of head', async () => {
@@ -274,8 +325,8 @@ test('writes sample data up to a day, but not over a file', async () => {
 })
 
 describe('without a cluster, the other commands say so', () => {
-  const create = 'Create one with ./svc up, or select another home with --home.'
   const select = 'Select another home with --home.'
+  const create = `Create one with ./svc up --home ${path.join(folder, 'none')}, or select another home with --home.`
   for (const [command, advice] of [
     ['down', select],
     ['status', create],
@@ -341,7 +392,7 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
   const again = await svc('up', ...where, '--port-offset', offset)
   assert.match(
     again.stderr,
-    /^svc: A cluster is already running in \[.*\] \(process \d+\)\. Stop it with \.\/svc down, or select/,
+    /^svc: A cluster is already running in \[.*\] \(process \d+\)\. Stop it with \.\/svc down --home \S+, or select/,
   )
   assert.equal(again.status, 1)
   const reset = await svc('reset', ...where, '--yes')
@@ -350,7 +401,7 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
   assert.match((await svc('down', ...where)).stdout, /^Stopped the cluster/)
   assert.deepEqual(processes.filter(isRunning), [])
   const stopped = await svc('status', ...where)
-  assert.match(stopped.stdout, /No cluster is running in \[.*\]\. Start it with \.\/svc up\./)
+  assert.match(stopped.stdout, /No cluster is running in \[.*\]\. Start it with \.\/svc up --home \S+\./)
   assert.equal(stopped.status, 1)
   assert.match((await svc('down', ...where)).stdout, /^No cluster is running/)
   assert.match((await svc('reset', ...where)).stderr, /without a terminal: add --yes/)

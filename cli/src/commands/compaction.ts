@@ -108,6 +108,9 @@ async function printSchedule(
       lines.length === 0 ? `\n${title} no differences\n` : `\n${title}\n${lines.join('\n')}\n`,
     )
   }
+  const missing = room.missingLines(schedule)
+  if (missing.length > 0)
+    process.stdout.write(`\nDatasources that the schedule does not contain:\n${missing.join('\n')}\n`)
   process.stdout.write(`\n${room.speedText(schedule)}\n`)
 }
 
@@ -127,9 +130,13 @@ Examples:
       if (full && !json) throw invalidInput('Option --full requires --json')
       const client = await connect(connection)
       const { loadUnfinishedTasks } = await import('../waiting/index.ts')
+      const { compactTaskType } = await import('@svc/domain/compaction')
       const one = datasource === undefined ? '' : `/${encodeURIComponent(datasource)}`
       const status = client.send('GET', `${base}/status/datasources${one}${full ? '?full' : ''}`)
-      const lists = await loadUnfinishedTasks<ListedTask>(client, { type: 'compact', dataSource: datasource })
+      const lists = await loadUnfinishedTasks<ListedTask>(client, {
+        type: compactTaskType,
+        dataSource: datasource,
+      })
       // A task may start between two of these requests.
       const listed = lists.flatMap((list) => list.tasks)
       const tasks = [...new Map(listed.map((task) => [task.id, task])).values()]

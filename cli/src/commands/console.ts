@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { accessOf, type ConnectionOptions, parsePositiveInteger, withConnection } from '../options/index.ts'
+import { accessOf, type ConnectionOptions, parseInteger, withConnection } from '../options/index.ts'
 
 interface ConsoleOptions extends ConnectionOptions {
   readonly port: string
@@ -13,7 +13,7 @@ export function addConsole(program: Command): void {
   withConnection(program.command('console'))
     .argument('[snapshot]', 'Folder written by ./svc export, or a folder with files saved from the API')
     .description('Open the console in the browser, to rehearse rules on a snapshot without a cluster')
-    .option('--port <n>', 'Port on 127.0.0.1', '9188')
+    .option('--port <n>', 'Port on 127.0.0.1, or 0 for any free port', '9188')
     .option(
       '--write <folder>',
       'Write the page to a new folder that any web server can serve, instead of serving it',
@@ -51,7 +51,7 @@ async function runConsole(snapshot: string | undefined, options: ConsoleOptions)
     return
   }
   const { requested } = stopRequest()
-  const number = parsePositiveInteger('--port', port, 65_535)
+  const number = parseInteger('--port', port, { min: 0, max: 65_535 })
   const page =
     druid === undefined
       ? await serveSnapshotPage(snapshot, number)

@@ -44,7 +44,9 @@ Examples:
   withSurroundings(
     doctor
       .command('diff')
-      .description('Show which permissions users gain or lose when the configuration changes')
+      .description(
+        'Show who is locked out, and which permissions users gain or lose, when the configuration changes',
+      )
       .argument('<old>', 'Configuration folder of Druid')
       .argument('<new>', 'Changed copy of the configuration folder')
       .option('--users <path>', 'File or folder with users and roles, as written by ./svc pull'),
@@ -52,10 +54,11 @@ Examples:
     .addHelpText(
       'after',
       `
-Compares which endpoints each user can call. Without --users, svc knows only the users that the configuration creates, and
-lists all other users of an authenticator as "any other user".
+Lists who is locked out (users and servers that can no longer log in, and users who lose all permissions), and who is no longer
+locked out. Then compares which endpoints each user can call. Without --users, svc knows only the users that the configuration
+creates, and lists all other users of an authenticator as "any other user".
 
-Exit status: 0 if nothing changes, 5 if something does.
+Exit status: 0 if nothing changes, 4 if someone is locked out, 5 if access changes without a lockout.
 
 Examples:
   ./svc doctor diff conf-before conf-after
@@ -97,11 +100,19 @@ async function showDifferences(
 ): Promise<void> {
   const doctor = await import('../doctor/index.ts')
   const environment = doctor.environmentWith(variables)
-  const read = (folder: string) =>
-    doctor.readConfiguration({ folder, environment, locations: doctor.readLocationMap(maps, folder) })
+  const examine = (folder: string) =>
+    doctor.examine({ folder, environment, maps, isOffline: true, now: Date.now() })
   const known = users === undefined ? doctor.noKnownUsers : doctor.readKnownUsers(users)
-  const changes = doctor.compareAccess(read(oldFolder), read(newFolder), known, await doctor.readEndpoints())
-  if (json) printJson(changes)
-  else process.stdout.write(doctor.accessChangesText(changes))
-  process.exitCode = changes.length === 0 ? exitStatus.done : exitStatus.differs
+  const after = await examine(newFolder)
+  const comparison = doctor.compareConfigurations(
+    await examine(oldFolder),
+    after,
+    known,
+    await doctor.readEndpoints(),
+  )
+  if (json) printJson(comparison)
+  else process.stdout.write(doctor.comparisonText(comparison, after.configuration.servers.length))
+  const { lockouts, recoveries, changes } = comparison
+  const isSame = recoveries.length + changes.length === 0
+  process.exitCode = lockouts.length > 0 ? exitStatus.refused : isSame ? exitStatus.done : exitStatus.differs
 }

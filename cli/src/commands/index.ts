@@ -66,5 +66,5 @@ export function addCommands(program: Command): void {
     program.commandsGroup(heading)
     for (const add of commands) add(program)
   }
-  program.commandsGroup('More:').helpCommand('help [command]', 'Show help for a command')
+  program.commandsGroup('More:').helpCommand('help [command]')
 }

@@ -41,11 +41,11 @@ Examples:
 
 /** The stored password of the admin. Throws a Failure if the cluster of the home has none. */
 async function storedPassword(home: HomeLayout): Promise<string> {
-  const { readSecret } = await import('../home/index.ts')
+  const { homeArgument, readSecret } = await import('../home/index.ts')
   const password = readSecret(home, 'admin-password')
   if (password === undefined) {
     throw notFound(
-      `The cluster in [${home.root}] has no password, because it has never been started with logins. Start it with ./svc up, without --profile plain.`,
+      `The cluster in [${home.root}] has no password, because it has never been started with logins. Start it with ./svc up${homeArgument(home.root)}, without --profile plain.`,
     )
   }
   const { usesStoredAdmin } = await import('../cluster/index.ts')

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
+import { printProgress } from '../output/index.ts'
 import type { CompareOptions } from '../plan/index.ts'
 import type { PreviewRules } from '../preview/index.ts'
 import { pictureColumns } from './rules-output.ts'
@@ -31,16 +32,18 @@ export const compareOptions = ({ target = [], create = false }: PartOptions): Co
 /** A cluster, and how to preview rules in it. */
 export interface PlannedCluster {
   readonly client: ClusterClient
-  readonly preview: PreviewRules
+  /** Returns previews of the cluster as it is now: those of a Druid cluster read its segments and rules only once. */
+  readonly previewsNow: () => PreviewRules
 }
 
 /** Connects to the cluster of a command. */
 export async function connectForPlan(options: ConnectionOptions): Promise<PlannedCluster> {
   const access = await accessOf(options)
-  const [{ clientOf }, { bucketsIn, previewsOf }] = await Promise.all([
+  const [{ clientOf, withWaitNotices }, { bucketsIn, previewsOf }] = await Promise.all([
     import('../client/index.ts'),
     import('../preview/index.ts'),
   ])
-  const client = clientOf(access)
-  return { client, preview: previewsOf(client, access, { buckets: bucketsIn(pictureColumns()) }) }
+  const client = withWaitNotices(clientOf(access), printProgress)
+  const page = { buckets: bucketsIn(pictureColumns()) }
+  return { client, previewsNow: () => previewsOf(client, access, page) }
 }

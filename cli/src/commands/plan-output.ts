@@ -12,7 +12,7 @@ export interface PlanFormat extends PreviewFormat {
 /** Prints a plan as JSON, Markdown, or text, and writes it as a page if requested. */
 export async function printPlan(
   client: ClusterClient,
-  { plan, steps, preview, warnings }: Omit<MadePlan, 'scope'>,
+  { plan, steps, preview, warnings }: Pick<MadePlan, 'plan' | 'steps' | 'preview' | 'warnings'>,
   { json, markdown, html, prices }: PlanFormat,
 ): Promise<void> {
   const [room, { reportOf }] = await Promise.all([import('../plan/index.ts'), import('../preview/index.ts')])

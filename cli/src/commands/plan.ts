@@ -4,7 +4,13 @@ import { type FailOnOption, failOnOption, withConnection } from '../options/inde
 import { printMessage, printProgress, writeFileOf } from '../output/index.ts'
 import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
-import { policyNotice, policyViolationsOf } from './plan-policy.ts'
+import {
+  clusterViolation,
+  policyIn,
+  policyNotice,
+  policyViolationsOf,
+  policyWarnings,
+} from './plan-policy.ts'
 import { checkPreviewFormat, type PreviewFormat } from './rules-output.ts'
 
 interface PlanOptions extends PartOptions, PreviewFormat, FailOnOption {
@@ -42,7 +48,7 @@ that section. Sections that are not in the files are left alone.
 With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.
 --policy limits what is lost when the plan is applied; --fail-on also covers what is lost within the horizon.
 
-Exit status: 0 without changes, 5 with changes, 4 if the policy forbids the changes or if they have an effect listed in --fail-on.
+Exit status: 0 without changes, 5 with changes, 4 if a policy forbids the changes or if they have an effect listed in --fail-on.
 
 Examples:
   ./svc plan state
@@ -54,22 +60,25 @@ Examples:
       const [{ compareFiles, makePlan, readDeclaredFiles }, { failureReason, parseFailOn }] =
         await Promise.all([import('../plan/index.ts'), import('../preview/index.ts')])
       const failOn = options.failOn === undefined ? [] : parseFailOn(options.failOn)
+      const { horizon, policy: policyFile } = options
+      const policy = await policyIn(policyFile)
       const files = readDeclaredFiles(dir)
-      const { client, preview } = await connectForPlan(options)
+      const { client, previewsNow } = await connectForPlan(options)
       const compared = await compareFiles(client, files, compareOptions(options))
-      const { horizon, policy } = options
       const scope = horizon === undefined ? {} : { horizon }
-      const made = await makePlan(client, compared, preview, new Date(), scope)
+      const made = await makePlan(client, compared, previewsNow(), new Date(), scope)
       if (made.plan.changes.length > 0) process.exitCode = exitStatus.differs
-      await printPlan(client, made, { ...options, prices: files.declared.prices })
+      const warnings = [...made.warnings, ...(await policyWarnings(policy, client, made.preview))]
+      await printPlan(client, { ...made, warnings }, { ...options, prices: files.declared.prices })
       const violations = await policyViolationsOf(policy, made.plan.changes, made.preview)
       if (violations.length > 0) {
         process.exitCode = exitStatus.refused
         for (const violation of violations) printProgress(`svc: Policy violation: ${violation}`)
       }
-      const notice = policyNotice(policy, made.preview)
+      if (clusterViolation(made.preview) !== undefined) process.exitCode = exitStatus.refused
+      const notice = policyNotice(policyFile, made.preview)
       if (notice !== undefined) printMessage(notice)
-      const reason = made.preview && failureReason(made.preview.summary, failOn)
+      const reason = made.preview && failureReason(made.preview, failOn)
       if (reason !== undefined) {
         process.exitCode = exitStatus.refused
         printMessage(reason)

@@ -30,22 +30,24 @@ Examples:
     )
     .action(async (dir: string, { json, ...connection }: PullOptions) => {
       const client = await connect(connection)
-      const [{ readLiveState }, { parseState }, files] = await Promise.all([
-        import('../live-state/index.ts'),
-        import('../declared-state/index.ts'),
-        import('../state-files/index.ts'),
-      ])
+      const [{ incompleteNotice, readLiveState, withHiddenEntries }, { parseState }, files] =
+        await Promise.all([
+          import('../live-state/index.ts'),
+          import('../declared-state/index.ts'),
+          import('../state-files/index.ts'),
+        ])
       const existing = files.existingStateFiles(dir)
       const declared = parseState(existing)
       const unreadable = declared.problems.filter(({ unlessLive }) => unlessLive === undefined)
       if (unreadable.length > 0) throw files.problemsFailure(existing, unreadable)
       const parts = [...declared.sections.values()].map(({ path }) => path[0]!)
-      const live = await readLiveState(client, existing.length === 0 ? undefined : new Set(parts))
+      const read = await readLiveState(client, existing.length === 0 ? undefined : new Set(parts))
+      const live = await withHiddenEntries(client, read, declared)
       const written = files.writeState(dir, existing, declared, live)
       const notices = [...live.unseen].map(
         ([key, reason]) => `Skipped [${(JSON.parse(key) as string[]).join('.')}]: ${reason}`,
       )
-      printNotices(notices)
+      printNotices([...notices, ...incompleteNotice(live)])
       if (json) {
         printJson(written)
         return

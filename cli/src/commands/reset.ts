@@ -1,7 +1,14 @@
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
-import { defaultHome, deleteHome, forgetFailedImport, homeLayout, isHome } from '../home/index.ts'
+import {
+  defaultHome,
+  deleteHome,
+  forgetFailedImport,
+  homeArgument,
+  homeLayout,
+  isHome,
+} from '../home/index.ts'
 import { existingHome, selectAnother, withHome } from '../options/index.ts'
 
 /** Adds `./svc reset`. */
@@ -20,9 +27,11 @@ export function addReset(program: Command): void {
       const home = existingHome(options.home, selectAnother)
       const { isAnythingRunning } = await import('../cluster/index.ts')
       if (isAnythingRunning(home)) {
-        throw conflict(`The cluster in [${home.root}] is running. Stop it first with ./svc down.`)
+        throw conflict(
+          `The cluster in [${home.root}] is running. Stop it first with ./svc down${homeArgument(home.root)}.`,
+        )
       }
-      if (!options.yes && !(await isConfirmed(home.root))) {
+      if (!options.yes && !(await mayDelete(home.root))) {
         process.stdout.write('Nothing was deleted.\n')
         process.exitCode = exitStatus.failed
         return
@@ -32,13 +41,8 @@ export function addReset(program: Command): void {
     })
 }
 
-async function isConfirmed(root: string): Promise<boolean> {
+async function mayDelete(root: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
-  const { createInterface } = await import('node:readline/promises')
-  const prompt = createInterface({ input: process.stdin, output: process.stdout })
-  const answer = await prompt.question(
-    `Delete all data, users, certificates, and logs in [${root}]? (yes/no) `,
-  )
-  prompt.close()
-  return /^y(es)?$/i.test(answer.trim())
+  const { isConfirmed } = await import('../terminal/index.ts')
+  return await isConfirmed(`Delete all data, users, certificates, and logs in [${root}]?`)
 }

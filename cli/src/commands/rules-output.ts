@@ -1,4 +1,5 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
+import { escapeInvisible } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import { printJson, printMessage, printText, writeFileOf } from '../output/index.ts'
 import type { AnsweredPreview, ChangedList, PreviewReport } from '../preview/index.ts'
@@ -86,7 +87,7 @@ export async function printReport(report: PreviewReport): Promise<void> {
   printWarnings(warnings)
   for (const { table, picture = [], notes = [] } of details) {
     process.stdout.write(`\n${textOf(table)}\n`)
-    if (picture.length > 0) process.stdout.write(`${picture.join('\n')}\n`)
+    if (picture.length > 0) process.stdout.write(`${picture.map(escapeInvisible).join('\n')}\n`)
     printText(notes.map((note) => `- ${note}.`))
   }
   if (buckets === undefined) return

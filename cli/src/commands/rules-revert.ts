@@ -42,7 +42,8 @@ export function addRevert(rules: Command): void {
       'after',
       `
 To list the IDs of changes, run ./svc rules history. A segment is marked as used again if a drop rule marked it as
-unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
+unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored. In an imported cluster, the
+first change is the import, which cannot be undone.
 
 Examples:
   ./svc rules revert --datasource flights --preview

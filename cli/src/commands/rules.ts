@@ -167,7 +167,7 @@ async function previewRules(file: string, options: PreviewCommandOptions): Promi
     printMessage(room.unknownReason(answer))
     return
   }
-  const reason = room.failureReason(answer.summary, failOn)
+  const reason = room.failureReason(answer, failOn)
   if (reason !== undefined) process.exitCode = exitStatus.refused
   const changed = room.changedListOf(body)
   await printPreview(answer, options, changed && (await bandsOf(client, answer, changed)))
@@ -265,7 +265,10 @@ Examples:
         await printAnswer(json, stored, room.rulesTable({ [datasource]: stored }), none, { allRows: true })
         if (!json) await showTimeline(client, [datasource, stored])
         printWarnings(warnings)
-        if (!markUsed) return
+        if (!markUsed) {
+          printWarnings(await room.unusedWarnings(client, datasource, list))
+          return
+        }
         const marked = await room.markKeptUsed(client, datasource, 0, headers)
         printProgress(room.markedText(marked))
       },

@@ -48,6 +48,9 @@ function createProgram(): Command {
       // Commander would print defaults as JSON, with quotes.
       optionDescription: ({ description, defaultValue }) =>
         defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
+      // Commands with subcommands inherit this, but not the description of a help command.
+      subcommandDescription: (command) =>
+        command.name() === 'help' ? 'Show help for a command' : command.description(),
     })
     .showHelpAfterError('Run ./svc <command> --help for usage.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
@@ -58,7 +61,7 @@ function createProgram(): Command {
 
 const firstSteps = `
 Examples:
-  ./svc demo          See what svc does, in half a minute
+  ./svc demo          See what svc does, in about 15 seconds
   ./svc up --detach   Start a cluster, and leave it running
   ./svc status        See what it is doing`
 

@@ -156,7 +156,7 @@ export function unservedLines({ unservedTiers: tiers }: Pick<Summary, 'unservedT
   if (tiers.length === 0) return []
   const names = tiers.length === 1 ? `Tier [${tiers[0]}]` : `Tiers [${tiers.join(', ')}]`
   return [
-    `${names} had historicals when the cluster ran before, but ${tiers.length === 1 ? 'has' : 'have'} none now. To start them again, use --historicals.`,
+    `${names} had historicals the last time the cluster ran, but ${tiers.length === 1 ? 'has' : 'have'} none now. To start them again, use --historicals.`,
   ]
 }
 

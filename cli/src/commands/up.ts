@@ -63,7 +63,8 @@ export function addUp(program: Command): void {
       'after',
       `
 Without --detach, the cluster runs until you press Ctrl-C.
-The cluster is known once the leader has a report from every server.
+The state of the cluster is known once the leader has a report from every server.
+With --config, the cluster does not start if ./svc doctor finds a problem that prevents it.
 
 Examples:
   ./svc up
@@ -98,9 +99,11 @@ async function configuredSecurity(options: UpOptions) {
   }
   if (profile !== undefined || ldap)
     throw invalidInput('Options --profile and --ldap cannot be used with --config')
-  const { environmentWith, examine, svcSettings } = await import('../doctor/index.ts')
+  const { environmentWith, examine, refusalText, svcSettings } = await import('../doctor/index.ts')
   const environment = environmentWith(variables)
   const examination = await examine({ folder, environment, maps, isOffline: true, now: Date.now() })
+  const refusal = refusalText(examination)
+  if (refusal !== undefined) throw invalidInput(refusal)
   const settings = svcSettings(examination)
   printNotices(settings.notices)
   return { profile: settings.profile, set: [...settings.set, ...set], hasOwnSecurity: true }

@@ -10,6 +10,7 @@ import {
   configsToSet,
   differenceLines,
   historyTable,
+  missingLines,
   previewRequest,
   runsTable,
   skippedTable,
@@ -262,6 +263,7 @@ describe('a schedule', () => {
       { dataSource: 'b', fields: [], isConfiguredBefore: true, isConfiguredAfter: false },
       { dataSource: 'c', fields: [], isConfiguredBefore: false, isConfiguredAfter: true },
     ],
+    omittedConfigDifferences: 2,
     differences: [
       { dataSource: 'flights', interval, before: 'COMPACTED', after: 'TOO_FEW_SLOTS' },
       { dataSource: 'flights', interval: day(2), before: 'COMPACTED', after: 'TOO_FEW_SLOTS' },
@@ -275,7 +277,23 @@ describe('a schedule', () => {
     msPerTask: 2000,
     bytesPerSecond: 10_000_000,
     variants: [current, supervisors],
+    missing: [
+      { dataSource: 'flights', reason: 'noPermission' },
+      { dataSource: 'koalas', reason: 'noConfiguration' },
+      { dataSource: 'wiki', reason: 'noSegments' },
+    ],
+    omittedMissing: 2,
   }
+
+  test('names the datasources that it does not contain', () => {
+    assert.deepEqual(missingLines(schedule), [
+      '- [flights]: you do not have permission to read it',
+      '- [koalas]: it has no compaction configuration',
+      '- [wiki]: it has no used segments',
+      '- and 2 more datasources',
+    ])
+    assert.deepEqual(missingLines({ ...schedule, missing: [], omittedMissing: 0 }), [])
+  })
 
   test('has one row for each configuration', () => {
     const { header, rows } = variantsTable(schedule)
@@ -299,6 +317,7 @@ describe('a schedule', () => {
       '- [a] differs in taskPriority.',
       '- [b] is configured in current, but not in supervisors.',
       '- [c] is configured in supervisors, but not in current.',
+      '- and 2 more datasources configured differently',
       '- flights 2026-01-01/2026-01-03 (2 intervals): TOO_FEW_SLOTS instead of COMPACTED',
       '- flights 2026-01-03/2026-01-04: LOCKED instead of COMPACTED',
       '- flights 2026-01-05/2026-01-06: LOCKED instead of COMPACTED',

@@ -31,6 +31,7 @@ export interface AnsweredVariant {
   }[]
   readonly omittedRuns: number
   readonly configDifferences?: readonly ConfigDifference[]
+  readonly omittedConfigDifferences?: number
   readonly differences?: readonly {
     readonly dataSource: string
     readonly interval: string
@@ -46,6 +47,11 @@ export interface AnsweredSchedule {
   readonly msPerTask: number
   readonly bytesPerSecond: number | null
   readonly variants: readonly AnsweredVariant[]
+  readonly missing: readonly {
+    readonly dataSource: string
+    readonly reason: 'noPermission' | 'noConfiguration' | 'noSegments'
+  }[]
+  readonly omittedMissing: number
 }
 
 /** One row for each simulated configuration. */
@@ -86,13 +92,17 @@ export function runsTable({ runs }: AnsweredVariant): Table {
 
 /** What a configuration does differently from the first one. Empty if there is no difference. */
 export function differenceLines({ name, ...variant }: AnsweredVariant, first: AnsweredVariant): string[] {
-  const { configDifferences = [], differences = [], omittedDifferences = 0 } = variant
+  const { configDifferences = [], omittedConfigDifferences = 0 } = variant
+  const { differences = [], omittedDifferences = 0 } = variant
   const lines = [
     ...configDifferences.map(({ dataSource, fields, isConfiguredBefore }) => {
       if (fields.length > 0) return `- [${dataSource}] differs in ${fields.join(', ')}.`
       const [only, other] = isConfiguredBefore ? [first.name, name] : [name, first.name]
       return `- [${dataSource}] is configured in ${only}, but not in ${other}.`
     }),
+    ...(omittedConfigDifferences > 0
+      ? [`- and ${countOf(omittedConfigDifferences, 'more datasource')} configured differently`]
+      : []),
     ...mergeAdjacent(
       differences,
       (one, other) =>
@@ -102,6 +112,18 @@ export function differenceLines({ name, ...variant }: AnsweredVariant, first: An
   if (omittedDifferences > 0) lines.push(`- and ${countOf(omittedDifferences, 'more interval')}`)
   return lines
 }
+
+const missingTexts: Readonly<Record<AnsweredSchedule['missing'][number]['reason'], string>> = {
+  noPermission: 'you do not have permission to read it',
+  noConfiguration: 'it has no compaction configuration',
+  noSegments: 'it has no used segments',
+}
+
+/** The datasources of the request that the schedule does not contain, and why. Empty if there are none. */
+export const missingLines = ({ missing, omittedMissing }: AnsweredSchedule): string[] => [
+  ...missing.map(({ dataSource, reason }) => `- [${dataSource}]: ${missingTexts[reason]}`),
+  ...(omittedMissing > 0 ? [`- and ${countOf(omittedMissing, 'more datasource')}`] : []),
+]
 
 /** The speed that the times depend on. */
 export function speedText({ speed, bytesPerSecond, msPerTask }: AnsweredSchedule): string {

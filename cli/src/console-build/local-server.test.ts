@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
+import { httpRequest } from '@svc/shared/testing'
 import { serveLocally } from './local-server.ts'
 
 test('refuses paths that are not valid, other hosts, and pages of other sites', async () => {
   const page = await serveLocally(0, '/console/', (_, response) => response.end('fine'))
-  const statusOf = async (path: string, headers = {}): Promise<number | undefined> => {
-    const request = get({ port: new URL(page.url).port, host: '127.0.0.1', path, headers, agent: false })
-    const [response] = (await once(request, 'response')) as [IncomingMessage]
-    response.resume()
-    return response.statusCode
-  }
+  const statusOf = async (path: string, headers = {}) =>
+    (await httpRequest(Number(new URL(page.url).port), { path, headers })).status
   try {
     assert.equal(await statusOf('/console/'), 200)
     assert.equal(await statusOf('//'), 400)

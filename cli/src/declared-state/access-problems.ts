@@ -7,7 +7,7 @@ import {
   securityResource,
 } from '@svc/domain/access'
 import { Failure } from '@svc/domain/failure'
-import { isJsonObject, similarNames } from '@svc/domain/validation'
+import { isJsonObject, similarNamesText } from '@svc/domain/validation'
 import { countNamePatternSteps, permits } from '@svc/shared/security'
 import type { Change } from './changes.ts'
 import type { DeclaredState, Problem } from './parse.ts'
@@ -101,12 +101,11 @@ function unknownRoles({ declared, before, after }: ChangedAccess, store: readonl
         if (after.roles.has(role) || isAsBefore) continue
         const index = rolesOf(origin.written).indexOf(role)
         const list = `${fieldAt(path)}${kind === 'users' ? '' : '.roles'}`
-        const similar = similarNames(role, after.roles.keys())
-        const hint = similar.length === 0 ? '' : `. Similar names: [${similar.join('], [')}]`
+        const similar = similarNamesText(role, after.roles.keys())
         problems.push({
           source: origin.source,
           field: index === -1 ? list : `${list}[${index}]`,
-          message: `Unknown role [${role}]: expected a role that [${fieldAt(store)}] has after these changes${hint}`,
+          message: `Unknown role [${role}]: expected a role that [${fieldAt(store)}] has after these changes${similar && `. ${similar}`}`,
         })
       }
     }

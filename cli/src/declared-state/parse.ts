@@ -1,7 +1,13 @@
 import { type Prices, readPrices } from '@svc/domain/costs'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
-import { assertKnownFields, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
+import {
+  assertKnownFields,
+  isJsonObject,
+  type JsonObject,
+  refuse,
+  refuseSecret,
+} from '@svc/domain/validation'
 import { RuleSets } from './rule-sets.ts'
 import { definitionOf, type SectionKind, sectionDefinitions } from './sections.ts'
 import { fieldAt, keyOf, type Section, type State } from './state.ts'
@@ -48,7 +54,8 @@ export function parseState(documents: readonly StateDocument[]): DeclaredState {
   const reading = new Reading()
   for (const { source, json } of documents)
     reading.attempt(source, '', () => reading.readRuleSets(source, json))
-  reading.checkRuleSets()
+  // Otherwise, every reference to a rule set would be a problem, too.
+  if (!reading.checkRuleSets()) return reading
   for (const { source, json } of documents)
     reading.attempt(source, '', () => reading.readSections(source, json))
   return reading
@@ -94,15 +101,20 @@ class Reading implements DeclaredState {
     }
   }
 
-  checkRuleSets(): void {
+  /** Returns false if there are too many rule sets to check. */
+  checkRuleSets(): boolean {
     const sets = [...this.ruleSetsByName].map(([name, { list }]) => [name, list] as const)
     const [first] = this.ruleSetsByName.values()
-    if (first === undefined) return
+    if (first === undefined) return true
+    let read: RuleSets | undefined
     this.attempt(first.source, 'ruleSets', () => {
-      this.ruleSets = new RuleSets(Object.fromEntries(sets))
+      read = new RuleSets(Object.fromEntries(sets))
     })
+    if (read === undefined) return false
+    this.ruleSets = read
     for (const [name, { source }] of this.ruleSetsByName)
       this.attempt(source, `ruleSets.${name}`, () => this.ruleSets.check(name))
+    return true
   }
 
   readSections(source: string, json: unknown): void {
@@ -163,7 +175,8 @@ class Reading implements DeclaredState {
         this.attempt(source, field, () => assertHasRules(section.entries.get(name), field), entry)
       const { readName, check } = definitionOf(kind)
       this.attempt(source, field, () => readName(name, field), entry)
-      this.attempt(source, field, () => check(value, name, field), entry)
+      // A file and a cluster describe a user differently, so an existing user does not show that the value is valid.
+      this.attempt(source, field, () => check(value, name, field), kind === 'logins' ? undefined : entry)
     }
   }
 }
@@ -173,7 +186,7 @@ function assertHasRules(list: unknown, field: string): void {
   if (Array.isArray(list) && list.length === 0) throw refuse(field, list, 'at least one rule')
 }
 
-/** A path in a rule set is in the file of the rule set, also if a datasource includes it. */
+/** A path in a rule set is in the file of the rule set, even if a datasource includes it. */
 function sourceOfRuleSet(
   field: string,
   sets: ReadonlyMap<string, { readonly source: string }>,
@@ -196,8 +209,10 @@ function documentOf(json: unknown): JsonObject {
 }
 
 function objectAt(json: unknown, field: string): JsonObject {
-  if (!isJsonObject(json)) throw refuse(field, json, 'an object (write {} for an empty one)')
-  return json
+  if (isJsonObject(json)) return json
+  const expected = 'an object (write {} for an empty one)'
+  // The value may be a password.
+  throw field.startsWith('authenticators') ? refuseSecret(field, expected) : refuse(field, json, expected)
 }
 
 const duplicate = (source: string, path: readonly string[], first: string): Problem => ({

@@ -8,8 +8,10 @@ import {
   type PlanFile,
 } from '@svc/domain/saved-plan'
 import { formatBytes, formatCount } from '@svc/domain/text'
+import { readInstant } from '@svc/domain/time'
 import {
   byName,
+  converted,
   isJsonObject,
   omittable,
   type Reader,
@@ -20,10 +22,12 @@ import {
   readOneOf,
   readText,
   refuse,
+  showValue,
 } from '@svc/domain/validation'
 import { type Change, differ } from './changes.ts'
+import { assertPossibleChange, isNameInUrl } from './plan-changes.ts'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
-import { fieldAt, type LiveState, valueAt } from './state.ts'
+import { fieldAt, isInPart, type LiveState, valueAt } from './state.ts'
 
 /** What a plan changes, in which cluster, and what it was computed from. */
 export type PlanContents = Contents<SectionKind>
@@ -41,14 +45,20 @@ export function planOf(contents: PlanContents): Plan {
   return { version: 1, id: digest(contents), ...contents }
 }
 
-/** Returns the digest of each entry of a cluster in the sections that changes are about. */
-export function digestsOf({ sections }: LiveState, changes: readonly Change[]): Record<string, string> {
+/** Returns the digest of each entry of a cluster in the sections that changes are about, and in these parts, if there are any. */
+export function digestsOf(
+  { sections }: LiveState,
+  changes: readonly Change[],
+  parts: readonly string[] = [],
+): Record<string, string> {
   const changed = new Set(changes.map(({ path }) => keyOf(path.slice(0, -1))))
   const entries = [...sections]
     .filter(([key]) => changed.has(key))
     .flatMap(([, { path, entries }]) =>
-      [...entries].map(([name, value]) => [keyOf([...path, name]), digest(value)] as const),
+      [...entries].map(([name, value]) => [[...path, name], value] as const),
     )
+    .filter(([at]) => parts.length === 0 || parts.some((part) => isInPart(part, at)))
+    .map(([at, value]) => [keyOf(at), digest(value)] as const)
   return Object.fromEntries(entries)
 }
 
@@ -61,7 +71,7 @@ export interface PlanState {
 }
 
 /** Compares a plan with what a cluster has now. */
-export function stateOfPlan({ changes, read }: Plan, live: LiveState): PlanState {
+export function stateOfPlan({ changes, parts, read }: Plan, live: LiveState): PlanState {
   const open: Change[] = []
   const conflicts: string[] = []
   const planned = new Set(changes.map(({ path }) => keyOf(path)))
@@ -70,7 +80,7 @@ export function stateOfPlan({ changes, read }: Plan, live: LiveState): PlanState
     if (progress === 'open') open.push(change)
     if (progress === 'conflict') conflicts.push(fieldAt(change.path))
   }
-  const now = digestsOf(live, changes)
+  const now = digestsOf(live, changes, parts)
   for (const key of new Set([...Object.keys(read), ...Object.keys(now)]))
     if (!planned.has(key) && read[key] !== now[key]) conflicts.push(fieldAt(JSON.parse(key) as string[]))
   return { open, conflicts: conflicts.sort() }
@@ -126,7 +136,7 @@ export function grownLosses(
   now: Readonly<Record<string, Loss>>,
 ): string[] {
   return Object.entries(now).flatMap(([name, loss]) => {
-    const before = planned[name] ?? noLoss
+    const before = Object.hasOwn(planned, name) ? planned[name]! : noLoss
     const unqueryable = grown(
       [before.unqueryable, before.unqueryableBytes],
       [loss.unqueryable, loss.unqueryableBytes],
@@ -172,6 +182,31 @@ const readLoss = readFields<Loss>({
   unusedBytes: readBytes,
 })
 
+/** Reads an object by names that are checked, too. `expected` completes the sentence "expected …". */
+const byCheckedName = <Value>(read: Reader<Value>, isFit: (name: string) => boolean, expected: string) =>
+  converted(byName(read), (values, field) => {
+    const invalid = Object.keys(values).find((name) => !isFit(name))
+    if (invalid === undefined) return values
+    throw invalidInput(`Invalid name [${showValue(invalid)}] in [${field}]: expected ${expected}`, {
+      field: `${field}.${invalid}`,
+    })
+  })
+
+/** Whether a text is one that `keyOf` returns for the path of an entry. */
+function isKey(text: string): boolean {
+  try {
+    const path: unknown = JSON.parse(text)
+    return Array.isArray(path) && path.length > 0 && path.every((name) => typeof name === 'string')
+  } catch {
+    return false
+  }
+}
+
+const readTime: Reader<string> = (json, field) => {
+  readInstant(json, field)
+  return json as string
+}
+
 const readPlanFields = readFields<Plan>({
   version: (json, field) => {
     if (json !== 1) throw refuse(field, json, '[1], the plan format of this version of svc')
@@ -180,26 +215,31 @@ const readPlanFields = readFields<Plan>({
   id: readText,
   cluster: readText,
   clusterId: omittable(readText),
-  createdAt: readText,
+  createdAt: readTime,
   changes: readList(readChange, { max: 1_000_000 }),
   losses: byName(readLoss),
-  unusedSegments: omittable(byName(readList(readText, { max: maxUnusedSegments }))),
-  read: byName(readText),
+  unusedSegments: omittable(
+    byCheckedName(readList(readText, { max: maxUnusedSegments }), isNameInUrl, 'the name of a datasource'),
+  ),
+  parts: omittable(readList(readText, { min: 1 })),
+  read: byCheckedName(readText, isKey, `the path of an entry, such as [${keyOf(['rules', 'wikipedia'])}]`),
 })
 
 /** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
 export function parsePlan(json: unknown, source: string): Plan {
-  const { version, id, cluster, clusterId, unusedSegments, ...others } = readPlanFields(json, '')
+  const { version, id, cluster, clusterId, unusedSegments, parts, ...others } = readPlanFields(json, '')
   const contents = {
     cluster,
     ...(clusterId === undefined ? {} : { clusterId }),
     ...others,
     ...(unusedSegments === undefined ? {} : { unusedSegments }),
+    ...(parts === undefined ? {} : { parts }),
   }
   if (digest(contents) !== id)
     throw invalidInput(
       `Plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Create a new plan with ./svc plan --out.`,
       { field: 'id' },
     )
+  for (const [index, change] of contents.changes.entries()) assertPossibleChange(change, `changes[${index}]`)
   return { version, id, ...contents }
 }

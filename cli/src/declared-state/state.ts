@@ -20,10 +20,16 @@ export interface LiveState {
   readonly sections: State
   /** Why sections could not be read, by the key of their path, or of the beginning of it. */
   readonly unseen: ReadonlyMap<string, string>
+  /** Sections without the entries of datasources that the user may not read, by the key of their path; undefined if unknown. */
+  readonly incomplete?: ReadonlySet<string>
 }
 
 /** Returns the path of an entry as messages show it. */
 export const fieldAt = (path: readonly string[]): string => path.join('.')
+
+/** Whether a path is in a part such as `rules.wikipedia`. Names may contain dots: `rules.wikipedia.en` is not in this part. */
+export const isInPart = (part: string, at: readonly string[]): boolean =>
+  at.some((_, index) => fieldAt(at.slice(0, index + 1)) === part)
 
 /** Returns the value of an entry; undefined if there is none. */
 export const valueAt = ({ sections }: Pick<LiveState, 'sections'>, path: readonly string[]): unknown =>

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { cancelled, unavailable } from '@svc/domain/failure'
 import { connectToCluster } from '../client/index.ts'
 import { startCluster } from '../cluster/index.ts'
+import { homeArgument } from '../home/index.ts'
 import { ingestFile, type Output, showProgress } from '../ingest/index.ts'
 import { startOfDay, writeSample } from '../sample/index.ts'
 import { countOf, emphasized, formatBytes, formatSeconds } from '../terminal/index.ts'
@@ -50,7 +51,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   const took = formatSeconds(performance.now() - startedAt)
   out.write(
     home.isKept
-      ? `Stopped the cluster. Start it again with ./svc up --home ${home.root}. The demo took ${took}.\n`
+      ? `Stopped the cluster. Start it again with ./svc up${homeArgument(home.root)}. The demo took ${took}.\n`
       : `Stopped the cluster and deleted its files. The demo took ${took}.\n`,
   )
 }

@@ -28,7 +28,7 @@ test('ignores comments before a function, and lists outside of functions', () =>
   assert.deepEqual(longFunctions('a.ts', `const list = [\n${'  1,\n'.repeat(80)}]\n`), [])
 })
 
-test('checks all folders of the product, and no tests', () => {
+test('checks all folders of the product and the test helpers, but no tests', () => {
   const files = filesWithFunctions()
   for (const file of [
     'cli/src/main.ts',
@@ -40,6 +40,8 @@ test('checks all folders of the product, and no tests', () => {
     'launcher/build.mjs',
     'packages/domain/src/rules/rule.ts',
     'services/router/src/main.ts',
+    'packages/shared/src/testing/service-context.ts',
+    'test/support/test-cluster.ts',
   ])
     assert.ok(files.includes(file), file)
   assert.deepEqual(

@@ -189,7 +189,8 @@ async function runNodeTests(
 ): Promise<number> {
   if (files.length === 0) return 0
   const atOnce = concurrency ?? String(filesAtOnce(availableParallelism(), totalmem()))
-  const args = ['--test', `--test-concurrency=${atOnce}`, '--test-reporter=spec', ...files]
+  const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${maxFileMs}`]
+  const args = ['--test', ...limits, '--test-reporter=spec', ...files]
   const child = spawn(process.execPath, args, {
     cwd: repositoryRoot,
     env: { ...process.env, ...sourcesAndBuild(), ...environment },
@@ -205,6 +206,9 @@ function sourcesAndBuild(): Readonly<Record<string, string>> {
     NODE_COMPILE_CACHE: path.join(repositoryRoot, '.cache/compile'),
   }
 }
+
+/** A test that waits forever fails, with its name and the results of the other tests. */
+const maxFileMs = 15 * 60_000
 
 // A file may start a complete cluster, with its stores and tasks.
 const memoryOfFileBytes = 3 * 1024 ** 3

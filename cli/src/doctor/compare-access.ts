@@ -1,10 +1,11 @@
+import { escapeInvisible } from '@svc/domain/validation'
 import { readStoredDocument } from '@svc/shared/openapi'
 import { countOf } from '../terminal/index.ts'
-import type { Configuration, Server } from './configuration.ts'
-import { type Decision, decideAccess, type Endpoint } from './decide-access.ts'
+import { comparedSubjects } from './compared-subjects.ts'
+import type { Configuration } from './configuration.ts'
+import type { Decision, Endpoint } from './decide-access.ts'
 import type { KnownUsers } from './known-users.ts'
-import { type ServerRole, serversOfRoles } from './servers-of-roles.ts'
-import { type Subject, subjectsOf } from './subjects.ts'
+import type { ServerRole } from './servers-of-roles.ts'
 
 /** Endpoints at which the decision about a subject has changed in the same way. */
 export interface AccessChange {
@@ -37,20 +38,15 @@ export function compareAccess(
   known: KnownUsers,
   endpoints: readonly Endpoint[],
 ): AccessChange[] {
-  const servers = [serversOfRoles(before), serversOfRoles(after)] as const
-  const subjects = new Map<string, Subject>()
-  for (const { coordinator } of servers)
-    for (const subject of subjectsOf(coordinator, known)) subjects.set(subject.name, subject)
   const changes = new Map<string, AccessChange>()
-  for (const subject of subjects.values())
+  for (const { name, decide, ...views } of comparedSubjects(before, after, known))
     for (const endpoint of endpoints) {
-      const decide = (all: Readonly<Record<ServerRole, Server>>) =>
-        decideAccess(all[endpoint.role], subject, endpoint, known)
-      const [then, now] = [decide(servers[0]), decide(servers[1])]
-      if (then === now || (subject.kind !== 'nobody' && isPermitted(then) && isPermitted(now))) continue
-      const key = JSON.stringify([subject.name, then, now])
+      const [earlier, later] = [decide(views.before, endpoint), decide(views.after, endpoint)]
+      const isSame = views.before.subject.kind !== 'nobody' && isPermitted(earlier) && isPermitted(later)
+      if (earlier === later || isSame) continue
+      const key = JSON.stringify([name, earlier, later])
       const listed = [...(changes.get(key)?.endpoints ?? []), `${endpoint.method} ${endpoint.path}`]
-      changes.set(key, { subject: subject.name, before: then, after: now, endpoints: [...new Set(listed)] })
+      changes.set(key, { subject: name, before: earlier, after: later, endpoints: [...new Set(listed)] })
     }
   return [...changes.values()]
 }
@@ -61,15 +57,12 @@ const isPermitted = (decision: Decision): boolean => decision === 'open' || deci
 const shownEndpoints = 5
 
 /** The changes as text: one paragraph for each subject and kind of change. */
-export function accessChangesText(changes: readonly AccessChange[]): string {
-  if (changes.length === 0) return 'No user gains or loses access.\n'
-  const paragraphs = changes.map(({ subject, before, after, endpoints }) => {
+export const accessChangesTexts = (changes: readonly AccessChange[]): string[] =>
+  changes.map(({ subject, before, after, endpoints }) => {
     const more = endpoints.length - shownEndpoints
     return [
-      `${subject}: ${before} -> ${after} at ${countOf(endpoints.length, 'endpoint')}`,
+      `${escapeInvisible(subject)}: ${before} -> ${after} at ${countOf(endpoints.length, 'endpoint')}`,
       ...endpoints.slice(0, shownEndpoints).map((endpoint) => `  ${endpoint}`),
       ...(more > 0 ? [`  and ${more} more; --json lists all`] : []),
     ].join('\n')
   })
-  return `${paragraphs.join('\n\n')}\n`
-}

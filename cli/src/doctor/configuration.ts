@@ -13,6 +13,8 @@ export interface Property extends Place {
   readonly value: string | undefined
   /** Undefined unless it is a password whose value is known. */
   readonly secret: Secret | undefined
+  /** Texts from files and from variables for passwords, which any value may refer to. */
+  readonly referred: readonly Secret[]
   /** Why the value is not known. */
   readonly problem: ValueProblem | undefined
 }
@@ -42,15 +44,23 @@ export interface Repetition {
   readonly lastLine: number
 }
 
+/** A property whose value contains a later line of the file, because the line before that one ends with a backslash. */
+export interface Continuation {
+  readonly file: string
+  readonly name: string
+  /** The line that ends with the backslash. */
+  readonly line: number
+  /** The property that the next line would set; undefined if that line is a comment. */
+  readonly swallowed: string | undefined
+}
+
 /** A configuration folder as data. */
 export interface Configuration {
   readonly commonFile: string
   readonly servers: readonly Server[]
   readonly repetitions: readonly Repetition[]
+  readonly continuations: readonly Continuation[]
 }
-
-/** Returns whether a property contains a password. Druid's table of properties uses these endings. */
-export const isSecretName = (name: string): boolean => /(password|secret|secretkey|token)$/i.test(name)
 
 /** Returns the text of a property, with outer spaces, as Druid reads it; undefined if it is not set or not known. */
 export const textOf = ({ properties }: Server, name: string): string | undefined =>

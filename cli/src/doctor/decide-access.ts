@@ -9,9 +9,17 @@ import type { Access } from '@svc/shared/http'
 import { compileNamePattern } from '@svc/shared/security'
 import { listOf, type Server, secretOf, textOf } from './configuration.ts'
 import { authorizerRolesOf, type KnownUsers } from './known-users.ts'
-import { acceptsEveryone, chainOf, initialPasswordOf } from './logins.ts'
+import {
+  acceptsEveryone,
+  allowsEverything,
+  authorizersOf,
+  authorizerTypeOf,
+  chainOf,
+  hasInvalidChain,
+  initialPasswordOf,
+} from './logins.ts'
 import type { ServerRole } from './servers-of-roles.ts'
-import { groupFiltersOf, type Subject, storesUser } from './subjects.ts'
+import { groupFiltersOf, isOwnAuthenticator, type Subject, storesUser } from './subjects.ts'
 
 /** An endpoint, as Druid's paths name it. */
 export interface Endpoint {
@@ -36,16 +44,17 @@ export function decideAccess(
 ): Decision {
   const { access, path } = endpoint
   if (access.kind === 'open' || isUnsecured(server, path)) return 'open'
+  if (hasInvalidChain(server)) return 'refused'
   if (chainOf(server).length === 0) return 'open'
   const login = loginOf(server, subject, known)
   if (login.kind === 'everyone') return 'open'
   if (login.kind !== 'known') return 'refused'
   if (access.kind === 'authenticated') return 'allowed'
   if (access.kind === 'internal') return subject.kind === 'servers' ? 'allowed' : 'forbidden'
+  if (allowsEverything(server)) return 'allowed'
   const authorizer = chainOf(server).find(({ name }) => name === login.authenticator)?.authorizer
-  if (authorizer === undefined || !(listOf(server, 'druid.auth.authorizers') ?? []).includes(authorizer))
-    return 'forbidden'
-  if (textOf(server, `druid.auth.authorizer.${authorizer}.type`) === 'allowAll') return 'allowed'
+  if (authorizer === undefined || !authorizersOf(server).includes(authorizer)) return 'forbidden'
+  if (authorizerTypeOf(server, authorizer) === 'allowAll') return 'allowed'
   const { allowed } = explainAccess(
     authorizerRolesOf(server, authorizer, known),
     { user: subject.user, groups: login.groups, groupFilters: groupFiltersOf(server, authorizer) },
@@ -68,7 +77,8 @@ function isUnsecured(server: Server, path: string): boolean {
   })
 }
 
-function loginOf(server: Server, subject: Subject, known: KnownUsers): ChainOutcome {
+/** Returns the answer of the authenticator chain to a login of a subject with the correct password. */
+export function loginOf(server: Server, subject: Subject, known: KnownUsers): ChainOutcome {
   const chain = chainOf(server)
   // A request without a login passes all authenticators that need one.
   const everyone = chain.find(acceptsEveryone)
@@ -95,11 +105,14 @@ const hasLogin = (
   authenticator: string,
   user: string,
   known: KnownUsers,
-): boolean => subject.authenticator === authenticator || storesUser(server, authenticator, user, known)
+): boolean =>
+  chainOf(server).some((one) => one.name === authenticator && isOwnAuthenticator(subject, one)) ||
+  storesUser(server, authenticator, user, known)
 
 function verdictOf(server: Server, subject: Subject, authenticator: string): LoginVerdict {
   const known: LoginVerdict = { kind: 'known', identity: subject.user, groups: subject.groups }
-  const isDirectory = chainOf(server).find(({ name }) => name === authenticator)?.users === 'directory'
+  const member = chainOf(server).find(({ name }) => name === authenticator)
+  const isDirectory = member?.users === 'directory'
   if (subject.kind === 'servers') {
     const prefix = `druid.auth.authenticator.${authenticator}`
     const initial = secretOf(server, initialPasswordOf({ prefix }, subject.user))
@@ -107,6 +120,6 @@ function verdictOf(server: Server, subject: Subject, authenticator: string): Log
     if (textOf(server, 'druid.escalator.type') !== 'basic') return { kind: 'unknown' }
     return isDirectory || !initial || !used || initial.isEqual(used) ? known : { kind: 'wrong' }
   }
-  if (authenticator === subject.authenticator) return known
+  if (member && isOwnAuthenticator(subject, member)) return known
   return isDirectory ? { kind: 'unknown' } : { kind: 'wrong' }
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -12,17 +14,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { createServer } from 'node:tls'
-import { type StoreRecipe, startSurroundings, testConfigurations } from '../testing/index.ts'
-import {
-  accessChangesText,
-  compareAccess,
-  examinationReport,
-  examinationText,
-  examine,
-  noKnownUsers,
-  readEndpoints,
-  svcSettings,
-} from './index.ts'
+import { escapeInvisible } from '@svc/domain/validation'
+import { doctorOutputs, type StoreRecipe, startSurroundings, testConfigurations } from '../testing/index.ts'
+import { type Examination, examinationText, examine } from './index.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-'))
 const surroundings = await startSurroundings(scratch)
@@ -33,22 +27,21 @@ after(async () => {
 
 const configurations = testConfigurations()
 const outputs: string[] = []
-const endpoints = await readEndpoints()
-let compared: Parameters<typeof compareAccess>[0] | undefined
+let compared: Examination | undefined
 
 describe('the configurations of Druid clusters', () => {
   for (const configuration of configurations)
     it(`finds exactly what is wrong in ${configuration.kind}/${configuration.name}`, async () => {
       const examination = await examine(surroundings.prepare(configuration))
-      outputs.push(examinationText(examination), JSON.stringify(examinationReport(examination)))
-      outputs.push(...svcSettings(examination).notices)
       // Compared with the configuration before it, most of which is different.
-      const before = compared ?? examination.configuration
-      const changes = compareAccess(before, examination.configuration, noKnownUsers, endpoints)
-      outputs.push(accessChangesText(changes), JSON.stringify(changes))
-      compared = examination.configuration
+      outputs.push(...(await doctorOutputs(examination, compared ?? examination)))
+      compared = examination
       assert.deepEqual(
-        examination.findings.map(({ code, file, line }) => ({ code, place: `${file}:${line}` })),
+        examination.findings.map(({ code, file, line, up }) => ({
+          code,
+          place: `${file}:${line}`,
+          up: up.text,
+        })),
         configuration.findings,
       )
     })
@@ -115,14 +108,21 @@ describe('a running server', () => {
   const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
 
   /** Runs a server with a new certificate, and returns what the doctor finds. */
-  async function findingsWith(recipe: Parameters<typeof surroundings.writeStore>[1]) {
+  async function findingsWith(
+    recipe: Parameters<typeof surroundings.writeStore>[1],
+    host = 'broker.druid.example.com',
+  ) {
     const options = surroundings.prepare(metadataStore)
+    const files = readdirSync(options.folder, { recursive: true, encoding: 'utf8' })
+    const broker = path.join(options.folder, files.find((one) => one.endsWith('broker/runtime.properties'))!)
+    const properties = readFileSync(broker, 'utf8')
+    writeFileSync(broker, properties.replaceAll('broker.druid.example.com', host))
     const file = path.join(scratch, 'running.p12')
     surroundings.writeStore(file, { ...recipe, type: 'pkcs12' })
     const server = createServer({ pfx: readFileSync(file), passphrase: recipe.password })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as { readonly port: number }
-    const maps = [`broker.druid.example.com:8282=127.0.0.1:${port}`, ...options.maps]
+    const maps = [`${host}:8282=127.0.0.1:${port}`, ...options.maps]
     const { findings } = await examine({ ...options, maps })
     server.close()
     return findings.map(({ code, file, line }) => `${code} ${file}:${line}`)
@@ -132,6 +132,14 @@ describe('a running server', () => {
 
   it('with a different certificate from the one in its key store leads to a warning', async () => {
     assert.deepEqual(await findingsWith(recipe), [old])
+  })
+
+  it('whose host is an address must have a certificate for this address', async () => {
+    const address = '10.1.2.3'
+    const notInStore = 'host-not-in-certificate query/broker/runtime.properties:2'
+    const isRefused = 'server-refused query/broker/runtime.properties:4'
+    assert.deepEqual(await findingsWith({ ...recipe, hosts: [address] }, address), [notInStore, old])
+    assert.deepEqual(await findingsWith(recipe, address), [notInStore, isRefused, old])
   })
 
   for (const change of [{ issuer: 'other' }, { hosts: ['another.example.com'] }] as const)
@@ -236,6 +244,88 @@ describe('a configuration folder', () => {
     )
   })
 
+  it('with a backslash at the end of a line leads to a finding about the property that it swallows', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(options.folder, '_common/common.runtime.properties')
+    const line = readFileSync(file, 'utf8').split('\n').length
+    const added = ['folder=C:\\\\druid\\', 'druid.javascript.enabled=true']
+    const [list, comment] = [
+      ['a.list=["x",\\', '  "y"]'],
+      ['some.text=a\\', '# comment'],
+    ]
+    appendFileSync(file, `${[...list, `druid.some.${added[0]}`, added[1], ...comment].join('\n')}\n`)
+    const { findings } = await examine(options)
+    assert.deepEqual(
+      findings.map(({ code, line, effect }) => ({ code, line, effect })),
+      [
+        {
+          code: 'line-continued',
+          line: line + 2,
+          effect:
+            '[druid.javascript.enabled] is not set, and the value of [druid.some.folder] ends with the text of that line.',
+        },
+        {
+          code: 'line-continued',
+          line: line + 4,
+          effect: 'The value of [some.text] ends with the text of a comment.',
+        },
+      ],
+    )
+  })
+
+  it('with a folder, a named pipe, or a device in place of a store or a password leads to a finding at once', async () => {
+    const pipe = path.join(scratch, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    for (const [other, is] of [
+      [scratch, 'a folder'],
+      [pipe, 'a named pipe'],
+      ['/dev/zero', 'a device'],
+    ] as const) {
+      const options = surroundings.prepare(metadataStore)
+      const file = path.join(options.folder, '_common/common.runtime.properties')
+      const text = readFileSync(file, 'utf8')
+      writeFileSync(file, text.replace(/^(druid\.server\.https\.keyStorePath)=.*$/m, `$1=${other}`))
+      const { findings } = await examine(options)
+      assert.deepEqual(
+        findings.map(({ code, problem }) => `${code}: ${problem}`),
+        [
+          `store-not-a-file: The key store [${other}] from [druid.server.https.keyStorePath] is ${is}, not a file`,
+        ],
+      )
+      const reference = `\${file:UTF-8:${other}}`
+      writeFileSync(
+        file,
+        text.replace(
+          /^(druid\.escalator\.internalClientPassword)=.*$/m,
+          (_all, name) => `${name}=${reference}`,
+        ),
+      )
+      assert.deepEqual(
+        (await examine(options)).findings.map(({ code, problem }) => `${code}: ${problem}`),
+        [
+          `value-malformed: The value of [druid.escalator.internalClientPassword] is invalid: [${other}] is ${is}, not a file`,
+        ],
+      )
+    }
+  })
+
+  it('with a named pipe in place of its own files is refused at once', async () => {
+    for (const end of ['_common/common.runtime.properties', 'query/broker/jvm.config']) {
+      const options = surroundings.prepare(metadataStore)
+      const file = path.join(options.folder, end)
+      rmSync(file, { force: true })
+      execFileSync('mkfifo', [file])
+      await assert.rejects(examine(options), (error: Error) => {
+        assert.equal(
+          error.message,
+          `Failed to read the file [${file}]: The path is a named pipe: expected a file`,
+        )
+        return true
+      })
+      rmSync(file)
+    }
+  })
+
   it('with a byte order mark leads to a finding about the first property', async () => {
     const options = surroundings.prepare(metadataStore)
     const file = path.join(options.folder, '_common/common.runtime.properties')
@@ -245,6 +335,20 @@ describe('a configuration folder', () => {
       findings.map(({ code, line }) => ({ code, line })),
       [{ code: 'byte-order-mark', line: 1 }],
     )
+  })
+
+  it('with control characters in values and in names of folders leads to a text without them', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const broker = path.join(options.folder, 'query/broker')
+    renameSync(broker, `${broker}\u001b[2J\u202e`)
+    appendFileSync(
+      path.join(`${broker}\u001b[2J\u202e`, 'runtime.properties'),
+      'druid.escalator.type=bas\\u001b[2J\\u0007\\u202eic\n',
+    )
+    const text = examinationText(await examine(options))
+    assert.equal(escapeInvisible(text.replaceAll('\n', '')), text.replaceAll('\n', ''))
+    assert(text.includes(String.raw`query/broker\u001b[2J\u202e/runtime.properties:`))
+    assert(text.includes(String.raw`Servers: query/broker\u001b[2J\u202e`))
   })
 
   it('that is not one is refused', async () => {

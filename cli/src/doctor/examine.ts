@@ -1,11 +1,16 @@
 import { allChecks } from './checks/index.ts'
 import type { Configuration } from './configuration.ts'
+import type { Examination } from './examination.ts'
 import { type Finding, findProblems } from './findings.ts'
-import { type LocationMap, readLocationMap } from './location-map.ts'
+import { readLocationMap } from './location-map.ts'
 import { openStores } from './open-stores.ts'
 import { probeDirectories, readFilterProblems } from './probe-ldap.ts'
 import { probeServers } from './probe-servers.ts'
 import { readConfiguration } from './read-configuration.ts'
+import { redactionOf } from './redact.ts'
+import { serversOfRoles } from './servers-of-roles.ts'
+import { usesStores } from './svc-settings.ts'
+import { noSuchServer, ownCertificates, sameEffect } from './up-effects.ts'
 
 /** What to examine. */
 export interface ExamineOptions {
@@ -17,13 +22,6 @@ export interface ExamineOptions {
   readonly isOffline: boolean
   /** Epoch milliseconds. */
   readonly now: number
-}
-
-/** What is wrong with a configuration. */
-export interface Examination {
-  readonly configuration: Configuration
-  readonly locations: LocationMap
-  readonly findings: readonly Finding[]
 }
 
 /** Examines the configuration folder of a Druid cluster. Only reads. Throws a Failure if it is not such a folder. */
@@ -38,5 +36,23 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     : await probeDirectories(configuration, locations, { storeOf, filterProblem })
   const tlsOf = isOffline ? () => undefined : await probeServers(configuration, locations, storeOf)
   const facts = { storeOf, filterProblem, directoryOf, tlsOf }
-  return { configuration, locations, findings: findProblems(allChecks, { configuration, facts, now }) }
+  const findings = findProblems(allChecks, { configuration, facts, now })
+  const redact = redactionOf(configuration)
+  const shown = inCluster(configuration, findings).map((finding) => ({
+    ...finding,
+    problem: redact(finding.problem),
+    effect: redact(finding.effect),
+    fix: redact(finding.fix),
+  }))
+  return { configuration, locations, findings: shown }
+}
+
+/** Adapts what `./svc up --config` does to the servers and stores that its cluster has. */
+function inCluster(configuration: Configuration, findings: readonly Finding[]): Finding[] {
+  const servers = new Set(Object.values(serversOfRoles(configuration)).map(({ name }) => name))
+  const hasStores = usesStores(findings)
+  return findings.map((finding) => {
+    if (!finding.servers.some((name) => servers.has(name))) return { ...finding, up: noSuchServer }
+    return finding.up === ownCertificates && hasStores ? { ...finding, up: sameEffect } : finding
+  })
 }

@@ -1,3 +1,4 @@
+import { type DirectoryAddress, directoryAddress } from '@svc/shared/config'
 import { flagOf, listOf, type Server, textOf } from './configuration.ts'
 
 /** An authenticator of the chain, as its properties describe it. */
@@ -24,6 +25,21 @@ export const initialPasswordOf = ({ prefix }: Pick<Authenticator, 'prefix'>, use
 export const chainProperty = 'druid.auth.authenticatorChain'
 export const authorizersProperty = 'druid.auth.authorizers'
 
+/** The name and type of the authorizer that Druid has without any configuration. */
+const builtInAuthorizer = 'allowAll'
+
+/** Returns whether no authorizers are listed. Druid then allows everything, whatever an authenticator or authorizer names. */
+export const allowsEverything = ({ properties }: Server): boolean => !properties.has(authorizersProperty)
+
+/** Returns the authorizers of a server; empty if they are not known. */
+export const authorizersOf = (server: Server): readonly string[] =>
+  allowsEverything(server) ? [builtInAuthorizer] : (listOf(server, authorizersProperty) ?? [])
+
+/** Returns the type of an authorizer; undefined if it has none, so that servers do not start. */
+export const authorizerTypeOf = (server: Server, name: string): string | undefined =>
+  textOf(server, `druid.auth.authorizer.${name}.type`) ??
+  (name === builtInAuthorizer ? builtInAuthorizer : undefined)
+
 /** Types that accept callers without a login. */
 const openTypes = new Set(['allowAll', 'anonymous'])
 
@@ -33,6 +49,12 @@ export const acceptsEveryone = ({ type }: Authenticator): boolean => openTypes.h
 /** Returns the authenticators of the chain, in order; none if it is not set. */
 export function chainOf(server: Server): readonly Authenticator[] {
   return (listOf(server, chainProperty) ?? []).map((name) => authenticatorOf(server, name))
+}
+
+/** Returns whether the chain is empty or not a list, so that the server does not start. */
+export function hasInvalidChain(server: Server): boolean {
+  const isKnown = textOf(server, chainProperty) !== undefined
+  return isKnown && !listOf(server, chainProperty)?.length
 }
 
 function authenticatorOf(server: Server, name: string): Authenticator {
@@ -66,21 +88,17 @@ export function definedNames(server: Server, kind: 'authenticator' | 'authorizer
   return [...server.properties.keys()].flatMap((name) => pattern.exec(name)?.[1] ?? [])
 }
 
-/** The directory of an LDAP authenticator. */
-export interface DirectoryAddress {
-  readonly isTls: boolean
-  readonly host: string
-  readonly port: number
-}
+/** Properties that only a validator of type `ldap` has. */
+const directoryEnds = ['url', 'bindUser', 'bindPassword', 'baseDn', 'userSearch', 'userAttribute'] as const
 
-/** Returns the address in a directory URL; undefined if it is not a valid one. */
-export function directoryAddress(url: string | undefined): DirectoryAddress | undefined {
-  if (url === undefined || !URL.canParse(url)) return undefined
-  const { protocol, hostname, port, username, password } = new URL(url)
-  if (!/^ldaps?:$/.test(protocol) || hostname === '' || username !== '' || password !== '') return undefined
-  const isTls = protocol === 'ldaps:'
-  return { isTls, host: hostname, port: Number(port) || (isTls ? 636 : 389) }
-}
+/** Returns the properties of an authenticator that describe a directory. */
+export const directoryPropertiesOf = (
+  { properties }: Server,
+  { prefix }: Pick<Authenticator, 'prefix'>,
+): readonly string[] =>
+  directoryEnds
+    .map((end) => `${prefix}.credentialsValidator.${end}`)
+    .filter((property) => properties.has(property))
 
 /** Returns the LDAP authenticators of the chain. */
 export const directoriesOf = (server: Server): readonly Authenticator[] =>
@@ -89,3 +107,12 @@ export const directoriesOf = (server: Server): readonly Authenticator[] =>
 /** Returns the URL of the directory of an authenticator. */
 export const directoryUrl = (server: Server, { prefix }: Authenticator): string | undefined =>
   textOf(server, `${prefix}.credentialsValidator.url`)
+
+/** Returns the URLs in a property: Java tries several, separated by spaces, until it reaches one. */
+export const urlsIn = (text: string): readonly string[] => text.trim().split(/\s+/)
+
+/** Returns the addresses of the directory of an authenticator, in the order in which Java tries them; none without valid URLs. */
+export function addressesOf(server: Server, authenticator: Authenticator): readonly DirectoryAddress[] {
+  const addresses = urlsIn(directoryUrl(server, authenticator) ?? '').map(directoryAddress)
+  return addresses.every((address) => address !== undefined) ? addresses : []
+}

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { certificatesIn, isJks, readStoreEntries, type StoreEntries, withIssuers } from '@svc/shared/tls'
+import { nonFileAt, readRegularFile } from '../regular-files/index.ts'
 import type { Configuration } from './configuration.ts'
 import type { Facts } from './facts.ts'
 import type { LocationMap } from './location-map.ts'
@@ -36,9 +36,11 @@ async function openStore(
   { password, keyPassword }: StoreUse,
   file: string,
 ): Promise<StoreContent | undefined> {
+  const is = nonFileAt(file)
+  if (is !== undefined) return { kind: 'notAFile', is }
   let bytes: Buffer
   try {
-    bytes = readFileSync(file)
+    bytes = readRegularFile(file)
   } catch {
     return { kind: 'missing', file }
   }

@@ -1,8 +1,10 @@
+import { filterFormatProblem, hasPlaceholder } from '@svc/domain/access'
+import type { DirectoryAddress } from '@svc/shared/config'
 import { type LdapProbeResult, ldapFilterProblem, probeLdap } from '@svc/shared/security'
 import { type Configuration, placeOf, type Server, secretOf, textOf } from './configuration.ts'
 import type { Facts } from './facts.ts'
 import type { LocationMap } from './location-map.ts'
-import { type Authenticator, directoriesOf, directoryAddress, directoryUrl } from './logins.ts'
+import { type Authenticator, addressesOf, directoriesOf } from './logins.ts'
 import { storeUses } from './stores.ts'
 
 const timeoutMs = 5000
@@ -40,20 +42,35 @@ export async function probeDirectories(
   return (server, authenticator) => results.get(keyOf(server, authenticator))
 }
 
-/** Returns undefined if the properties are not complete or not valid; other checks report that. */
+/** Tries the addresses until one can be reached. Returns undefined if the properties are not complete or not valid. */
 async function probe(
+  server: Server,
+  authenticator: Authenticator,
+  locations: LocationMap,
+  facts: Pick<Facts, 'storeOf' | 'filterProblem'>,
+): Promise<LdapProbeResult | undefined> {
+  let result: LdapProbeResult | undefined
+  for (const address of addressesOf(server, authenticator)) {
+    result = await probeAt(address, server, authenticator, locations, facts)
+    if (result?.kind !== 'unreachable') return result
+  }
+  return result
+}
+
+/** Returns undefined if the properties are not complete or not valid; other checks report that. */
+async function probeAt(
+  address: DirectoryAddress,
   server: Server,
   authenticator: Authenticator,
   locations: LocationMap,
   { storeOf, filterProblem }: Pick<Facts, 'storeOf' | 'filterProblem'>,
 ): Promise<LdapProbeResult | undefined> {
   const text = (end: string) => textOf(server, `${authenticator.prefix}.credentialsValidator.${end}`)
-  const address = directoryAddress(directoryUrl(server, authenticator))
   const [baseDn, userSearch, bindUser] = [text('baseDn'), text('userSearch') ?? '(uid=%s)', text('bindUser')]
   const bindPassword = secretOf(server, `${authenticator.prefix}.credentialsValidator.bindPassword`)
-  const isIncomplete =
-    address === undefined || baseDn === undefined || filterProblem(userSearch) !== undefined
-  if (isIncomplete || !userSearch.includes('%s')) return undefined
+  const isIncomplete = baseDn === undefined || filterProblem(userSearch) !== undefined
+  const isInvalid = !hasPlaceholder(userSearch) || filterFormatProblem(userSearch) !== undefined
+  if (isIncomplete || isInvalid) return undefined
   if (bindUser !== undefined && bindPassword === undefined) return undefined
   const use = storeUses(server).find(({ owner }) => owner === 'druid.auth.basic.ssl')
   const store = use && storeOf(use)
@@ -63,7 +80,7 @@ async function probe(
     ...locations.addressOf(address.host, address.port),
     tls:
       address.isTls && store?.kind === 'open'
-        ? { authorities: store.trusted.map(String), servername: address.host }
+        ? { authorities: store.trusted.map(String), servername: address.host.replace(/^\[|\]$/g, '') }
         : undefined,
     bindUser,
     bindPassword: bindPassword?.reveal() ?? '',

@@ -1,4 +1,5 @@
-import { connect, type TLSSocket } from 'node:tls'
+import { isIP } from 'node:net'
+import { checkServerIdentity, connect, type TLSSocket } from 'node:tls'
 import { type Configuration, flagOf, type Server, textOf } from './configuration.ts'
 import type { Facts } from './facts.ts'
 import type { LocationMap } from './location-map.ts'
@@ -37,11 +38,13 @@ async function probe(
   const validatesHost = flagOf(server, 'druid.client.https.validateHostnames', true)
   const socket = connect({
     ...locations.addressOf(host, port),
-    servername: host,
+    // TLS does not allow addresses as server names. The certificate must be for the address all the same.
+    servername: isIP(host) === 0 ? host : '',
     ca: trusted.trusted.map(String),
     // The certificate is looked at in any case; nothing is sent.
     rejectUnauthorized: false,
-    ...(validatesHost ? {} : { checkServerIdentity: () => undefined }),
+    checkServerIdentity: (_host, certificate) =>
+      validatesHost ? checkServerIdentity(host, certificate) : undefined,
   })
   return await new Promise<ServedTls>((resolve) => {
     socket.setTimeout(timeoutMs, () => resolve({ kind: 'silent' }))

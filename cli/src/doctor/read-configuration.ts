@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describeError, invalidInput } from '@svc/domain/failure'
 import { type PropertyLine, propertyLines } from '@svc/shared/config'
-import type { Configuration, Property, Repetition, Server } from './configuration.ts'
+import { readRegularFile } from '../regular-files/index.ts'
+import type { Configuration, Continuation, Property, Repetition, Server } from './configuration.ts'
 import type { LocationMap } from './location-map.ts'
 import { resolveValue } from './resolve-value.ts'
 
@@ -42,9 +43,8 @@ export function readConfiguration({ folder, environment, locations }: Configurat
   return {
     commonFile,
     servers,
-    repetitions: [...new Set([commonFile, ...own])].flatMap((file) =>
-      repetitionsIn(file, readLines(folder, file)),
-    ),
+    repetitions: files.flatMap((file) => repetitionsIn(file, readLines(folder, file))),
+    continuations: files.flatMap((file) => continuationsIn(file, readLines(folder, file))),
   }
 }
 
@@ -60,9 +60,11 @@ function filesBelow(root: string, relative: string): string[] {
     })
 }
 
-function readLines(folder: string, file: string): PropertyLine[] {
+const readLines = (folder: string, file: string): PropertyLine[] => propertyLines(readText(folder, file))
+
+function readText(folder: string, file: string): string {
   try {
-    return propertyLines(readFileSync(path.join(folder, file), 'utf8'))
+    return readRegularFile(path.join(folder, file)).toString('utf8')
   } catch (error) {
     throw invalidInput(`Failed to read the file [${path.join(folder, file)}]: ${describeError(error)}`)
   }
@@ -94,7 +96,7 @@ function readServer(
 
 /** Returns the `-Dname=value` options of a `jvm.config`, which override the properties in files. */
 function systemOptions(folder: string, file: string): PropertyLine[] {
-  const lines = readFileSync(path.join(folder, file), 'utf8').split(/\r?\n/)
+  const lines = readText(folder, file).split(/\r?\n/)
   return lines.flatMap((text, index) =>
     argumentsIn(text).flatMap((argument) => {
       const [, name, value = ''] = /^-D([^=]+)=(.*)$/.exec(argument) ?? []
@@ -118,3 +120,8 @@ function repetitionsIn(file: string, lines: readonly PropertyLine[]): Repetition
       : []
   })
 }
+
+const continuationsIn = (file: string, lines: readonly PropertyLine[]): Continuation[] =>
+  lines.flatMap(({ name, swallowed }) =>
+    swallowed === undefined ? [] : [{ file, name, line: swallowed.line - 1, swallowed: swallowed.name }],
+  )

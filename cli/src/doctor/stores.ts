@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import { flagOf, type Server, secretOf, textOf } from './configuration.ts'
-import { directoriesOf, directoryAddress, directoryUrl } from './logins.ts'
+import { addressesOf, directoriesOf } from './logins.ts'
 import type { Secret } from './secret.ts'
 
 /** The three parts of a server that have stores. */
@@ -40,6 +40,8 @@ export interface ServedChain {
 /** What a store contains, or why it cannot be opened. */
 export type StoreContent =
   | { readonly kind: 'missing'; readonly file: string }
+  /** `is` says what it is, such as `a folder`. */
+  | { readonly kind: 'notAFile'; readonly is: string }
   | { readonly kind: 'closed'; readonly reason: 'password' | 'keyPassword' | 'format' }
   | {
       readonly kind: 'open'
@@ -47,17 +49,23 @@ export type StoreContent =
       readonly trusted: readonly X509Certificate[]
     }
 
+/** Returns whom a server cannot talk to if one of its stores is not usable. */
+export function lockedOutBy({ owner, kind }: OwnedStoreUse): string {
+  if (owner === 'druid.auth.basic.ssl') return 'directory users'
+  return owner === 'druid.server.https' && kind === 'key' ? 'everyone' : 'the servers'
+}
+
 /** Returns whether a server has a TLS port. */
 export const servesTls = (server: Server): boolean => flagOf(server, 'druid.enableTlsPort', false)
 
 /** Returns whether a server requests certificates from its clients. */
-const requestsCertificates = (server: Server): boolean =>
+export const requestsCertificates = (server: Server): boolean =>
   servesTls(server) &&
   ['require', 'request'].some((verb) => flagOf(server, `druid.server.https.${verb}ClientCertificate`, false))
 
 /** Returns whether a server connects to a directory with TLS. */
 export const usesLdaps = (server: Server): boolean =>
-  directoriesOf(server).some((one) => directoryAddress(directoryUrl(server, one))?.isTls)
+  directoriesOf(server).some((one) => addressesOf(server, one).some(({ isTls }) => isTls))
 
 /** Returns the stores that a server opens, if their paths are set and known. */
 export function storeUses(server: Server): readonly OwnedStoreUse[] {

@@ -18,7 +18,9 @@ import {
 } from '../cluster/index.ts'
 import { ensureSecret, homeLayout, openHome } from '../home/index.ts'
 import { startSurroundings, type TestConfiguration, testConfigurations } from '../testing/index.ts'
-import { examine, readLocationMap, svcSettings } from './index.ts'
+import type { Finding } from './findings.ts'
+import { examine, refusalText, svcSettings } from './index.ts'
+import { readLocationMap } from './location-map.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-up-'))
 const surroundings = await startSurroundings(scratch)
@@ -35,11 +37,15 @@ interface PlannedCluster {
   readonly ports: readonly number[]
   readonly now: number
   readonly notices: readonly string[]
+  /** What `./svc up --config` prints instead of starting the cluster. */
+  readonly refusal: string
+  readonly findings: readonly Finding[]
 }
 
 async function plan(configuration: TestConfiguration): Promise<PlannedCluster> {
   const options = surroundings.prepare(configuration)
-  const { set, profile, notices } = svcSettings(await examine({ ...options, isOffline: true }))
+  const examination = await examine({ ...options, isOffline: true })
+  const { set, profile, notices } = svcSettings(examination)
   const home = openHome(path.join(scratch, `home-of-${configuration.name}`))
   ensureSecret(home, 'postgres-password')
   ensureSecret(home, 'redis-password')
@@ -54,6 +60,8 @@ async function plan(configuration: TestConfiguration): Promise<PlannedCluster> {
     ports: portsInUse(planned).map(({ port }) => port),
     now: options.now,
     notices,
+    refusal: refusalText(examination) ?? '',
+    findings: (await examine(options)).findings,
   }
 }
 
@@ -116,6 +124,7 @@ const symptoms: Readonly<Record<string, (cluster: PlannedCluster, expected: stri
     const loaded = await loadTlsStores(settingsOf('coordinator'), now)
     return loaded.kind === 'faulty' ? loaded.problems.join('\n') : 'loaded'
   },
+  refusedFinding: ({ refusal }) => refusal,
   notice: ({ settingsOf }) => settingsNotices(settingsOf('coordinator')).join('\n'),
   loginOfHistorical: ({ settingsOf }) => {
     const password = settingsOf('historical').get('svc.escalator.internalClientPassword')
@@ -135,12 +144,36 @@ const symptoms: Readonly<Record<string, (cluster: PlannedCluster, expected: stri
   },
 }
 
+/** What the findings say about each symptom. */
+const statementsOf: Readonly<Record<string, (expected: string) => RegExp>> = {
+  refusedConfiguration: () => /Refuses to start, (although Druid starts|because Druid does not)/,
+  refusedStores: () => /Refuses to start, because svc checks all stores/,
+  refusedFinding: () => /Refuses to start, because Druid does not start either/,
+  notice: () => /Starts, with the same effect\. .*cannot log in/,
+  loginOfHistorical: () => /does not become ready/,
+  loginWithDefaults: () => /Starts, with the same effect\. Anyone who tries well-known passwords/,
+  openPath: () => /Starts, with the same effect\. .*without logging in/,
+  openPort: () => /Starts, with the same effect\. .*without TLS/,
+  handshake: () => /TLS connections between them fail/,
+  directory: (expected) =>
+    expected === 'unavailable' ? /Starts, but .*status 503/ : /Starts, with the same effect\. .*status 401/,
+}
+
 describe('a cluster with the security of a Druid configuration', () => {
   for (const configuration of testConfigurations().filter(({ kind }) => kind === 'broken'))
     it(`shows the symptom of ${configuration.name}`, async () => {
       const [[name, expected] = ['', '']] = Object.entries(configuration.symptom ?? {})
-      const shown = String(await symptoms[name]!(await plan(configuration), expected))
+      const cluster = await plan(configuration)
+      const shown = String(await symptoms[name]!(cluster, expected))
       assert.match(shown, new RegExp(expected))
+      const statements = cluster.findings.map(({ up, effect }) => `${up.text} ${effect}`).join(' ')
+      assert.match(statements, statementsOf[name]!(expected), 'the findings announce the symptom')
+      const isRefused = name.startsWith('refused')
+      assert.equal(
+        cluster.findings.some(({ up }) => !up.starts),
+        isRefused,
+      )
+      assert.equal(cluster.refusal !== '', isRefused)
     })
 
   for (const configuration of testConfigurations().filter(({ kind }) => kind === 'good'))
@@ -165,7 +198,7 @@ describe('a cluster with the security of a Druid configuration', () => {
     })
 
   it('names the properties whose values have spaces around them', () => {
-    const place = { file: 'common', line: 1, secret: undefined, problem: undefined }
+    const place = { file: 'common', line: 1, secret: undefined, referred: [], problem: undefined }
     const written = {
       'druid.auth.authenticator.stored.authorizerName': 'roles ',
       'druid.auth.authenticator.stored.skipOnFailure': 'True ',
@@ -177,6 +210,7 @@ describe('a cluster with the security of a Druid configuration', () => {
       commonFile: 'common',
       servers: [{ name: 'broker', file: 'common', properties }],
       repetitions: [],
+      continuations: [],
     }
     const { notices, set } = svcSettings({ configuration, locations: readLocationMap([], '.'), findings: [] })
     assert.deepEqual(notices, [

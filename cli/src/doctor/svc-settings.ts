@@ -1,15 +1,10 @@
-import { definitionOf } from '@svc/shared/config'
-import {
-  type Configuration,
-  hasOuterSpaces,
-  isSecretName,
-  listOf,
-  type Property,
-  type Server,
-} from './configuration.ts'
-import type { Examination } from './examine.ts'
+import { definitionOf, directoryAddress } from '@svc/shared/config'
+import { type Configuration, hasOuterSpaces, listOf, type Property, type Server } from './configuration.ts'
+import type { Examination } from './examination.ts'
+import type { Finding } from './findings.ts'
 import type { LocationMap } from './location-map.ts'
-import { directoryAddress, requiresBasicLogin } from './logins.ts'
+import { requiresBasicLogin, urlsIn } from './logins.ts'
+import { isSecretName } from './secret-names.ts'
 import { serversOfRoles } from './servers-of-roles.ts'
 
 /** The security of a Druid configuration as settings of a cluster on this machine. */
@@ -60,9 +55,13 @@ const ignoredValues: Readonly<Record<string, string>> = {
   'druid.auth.basic.ssl.validateHostnames': 'false',
 }
 
+/** Returns whether a cluster uses the stores of a configuration, so that it shows their problems. */
+export const usesStores = (findings: readonly Pick<Finding, 'code'>[]): boolean =>
+  findings.some(({ code }) => storeCodes.has(code))
+
 /** Returns the settings with which a cluster on this machine has the security of a Druid configuration. */
 export function svcSettings({ configuration, locations, findings }: Examination): SvcSettings {
-  const keepsStores = findings.some(({ code }) => storeCodes.has(code))
+  const keepsStores = usesStores(findings)
   const servers = serversOfRoles(configuration)
   const written = new Map(
     Object.entries(servers).map(
@@ -98,6 +97,8 @@ function settingsOf(
   return settings
 }
 
+const isDirectoryUrl = (name: string): boolean => /\.credentialsValidator\.url$/.test(name)
+
 const isIgnored = ({ name, value }: Pick<Property, 'name' | 'value'>): boolean =>
   value !== undefined && ignoredValues[name] === value.trim()
 
@@ -116,7 +117,7 @@ function settingOf(server: Server, property: Property, locations: LocationMap): 
   const text = value.trim()
   if (/Path$/.test(name)) return locations.fileOf(text)
   if (/StoreType$/.test(name) || /^(true|false)$/i.test(text)) return text.toLowerCase()
-  if (/credentialsValidator\.url$/.test(name)) return mappedUrl(text, locations)
+  if (isDirectoryUrl(name)) return mappedUrl(text, locations)
   if (name === 'druid.extensions.loadList')
     return JSON.stringify((listOf(server, name) ?? []).flatMap((extension) => extensions[extension] ?? []))
   if (name === 'druid.auth.unsecuredPaths')
@@ -127,7 +128,8 @@ function settingOf(server: Server, property: Property, locations: LocationMap): 
 }
 
 function mappedUrl(url: string, locations: LocationMap): string {
-  const address = directoryAddress(url)
+  // svc supports one URL for each directory.
+  const address = directoryAddress(urlsIn(url)[0])
   if (!address) return url
   const { host, port } = locations.addressOf(address.host, address.port)
   return `${address.isTls ? 'ldaps' : 'ldap'}://${host}:${port}`
@@ -141,6 +143,9 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
   const unknown = properties.filter(({ name, problem }) => isSecurity(name) && problem !== undefined)
   const ignored = properties.filter(isIgnored)
   const spaced = properties.filter(hasOuterSpaces)
+  const several = properties.filter(
+    ({ name, value }) => isDirectoryUrl(name) && value !== undefined && urlsIn(value).length > 1,
+  )
   const list = (found: readonly Property[]) => [...new Set(found.map(({ name }) => name))].join(', ')
   const hasStores = properties.some(({ name }) => isTlsStore(name))
   return [
@@ -150,6 +155,7 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
     ...(ignored.length > 0
       ? [`Druid ignores the values of these properties, and so does svc: [${list(ignored)}]`]
       : []),
+    ...(several.length > 0 ? [`svc uses only the first URL of these properties: [${list(several)}]`] : []),
     ...(spaced.length > 0
       ? [
           `svc ignores the spaces around the values of these properties, but in Druid they are part of the values: [${list(spaced)}]`,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
+import { type HttpCall, httpRequest } from '@svc/shared/testing'
 import type { ServedPage } from '../console-build/index.ts'
 import { serveDruidConsole } from './index.ts'
 
@@ -79,13 +80,16 @@ describe("Druid's console", () => {
     rmSync(root, { recursive: true, force: true })
   })
 
+  const get = (path: string, request: Omit<HttpCall, 'path'> = {}, { url } = page) =>
+    httpRequest(Number(new URL(url).port), { path, ...request })
+
   test('is served from the jar of an installation', async () => {
-    const answer = await fetch(page.url)
-    assert.equal(await answer.text(), '<title>Apache Druid</title>')
-    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
-    const script = await fetch(`${page.url}public/web-console.js`)
+    const answer = await get('/')
+    assert.equal(answer.text, '<title>Apache Druid</title>')
+    assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
+    const script = await get('/public/web-console.js')
     assert.deepEqual(
-      [script.headers.get('content-type'), await script.text()],
+      [script.headers['content-type'], script.text],
       ['text/javascript; charset=utf-8', 'start()'],
     )
   })
@@ -96,33 +100,33 @@ describe("Druid's console", () => {
     writeFileSync(path.join(unpacked, 'unified-console.html'), 'unpacked')
     writeFileSync(path.join(root, 'secret'), 'secret')
     const other = await serveDruidConsole(unpacked, clusterOf(), 0)
-    assert.equal(await (await fetch(other.url)).text(), 'unpacked')
-    assert.equal((await fetch(`${other.url}..%2Fsecret`)).status, 404)
+    assert.equal((await get('/', {}, other)).text, 'unpacked')
+    assert.equal((await get('/..%2Fsecret', {}, other)).status, 404)
     other.close()
   })
 
   test('sends everything else to the router, with the login of the browser only', async () => {
     requests.length = 0
-    const refused = await fetch(`${page.url}druid/v2/sql`, { method: 'POST', body: '{}' })
-    assert.deepEqual([refused.status, refused.headers.get('www-authenticate')], [401, 'Basic realm="druid"'])
-    const answer = await fetch(`${page.url}druid/v2/sql?a=b`, {
+    const refused = await get('/druid/v2/sql', { method: 'POST', body: '{}' })
+    assert.deepEqual([refused.status, refused.headers['www-authenticate']], [401, 'Basic realm="druid"'])
+    const answer = await get('/druid/v2/sql?a=b', {
       method: 'POST',
       body: '{"query":"SELECT 1"}',
       headers: { Authorization: 'Basic eA==' },
     })
-    assert.deepEqual(await answer.json(), { ok: true })
+    assert.deepEqual(answer.json, { ok: true })
     const last = requests.at(-1)!
     assert.deepEqual([last.line, last.body], ['POST /druid/v2/sql?a=b', '{"query":"SELECT 1"}'])
     assert.equal(last.headers.host, routerUrl.slice('http://'.length))
   })
 
   test('refuses requests of other sites', async () => {
-    const answer = await fetch(`${page.url}druid/v2/sql`, { headers: { Origin: 'https://evil.example' } })
+    const answer = await get('/druid/v2/sql', { headers: { Origin: 'https://evil.example' } })
     assert.equal(answer.status, 403)
   })
 
   test('answers requests with an invalid path', async () => {
-    assert.equal((await fetch(`${page.url}%E0%A4%A`)).status, 404)
+    assert.equal((await get('/%E0%A4%A')).status, 404)
   })
 
   test('needs a cluster with the paths of Druid, and the files of the console', async () => {

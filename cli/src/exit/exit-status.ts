@@ -2,7 +2,7 @@ import { describeError, Failure, type FailureCode } from '@svc/domain/failure'
 import { stackOf } from '@svc/shared/runtime'
 import { printMessage } from '../output/index.ts'
 
-/** The exit statuses. Each has the same meaning for every command, so that scripts can branch on them. */
+/** The exit statuses. Each has the same meaning for all commands, so that scripts can branch on them. */
 export const exitStatus = {
   done: 0,
   failed: 1,
@@ -22,7 +22,7 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   done: 'done',
   failed: 'failed, or the cluster has a problem',
   invalidInput: 'invalid usage or input, such as an unknown name or an existing target',
-  notKnown: 'the cluster is stopped or starting, or its state is not known yet',
+  notKnown: 'cluster is stopped or starting, or its state is not known yet',
   refused: 'rejected login, missing permission, failed check, or unsupported command',
   differs: 'differences found',
   timedOut: 'timed out',

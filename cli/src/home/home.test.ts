@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { bundleOf } from '../bundles/index.ts'
 import { identify } from '../processes/index.ts'
 import {
   defaultHome,
@@ -220,3 +222,17 @@ for (const [root, argument] of [
     assert.equal(homeArgument(root), argument)
   })
 }
+
+test('every suggested command can be copied into a shell, whatever the path of its home is', () => {
+  const list = execFileSync(process.execPath, [bundleOf('svc'), 'dev', 'strings', '--json'], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 25,
+  })
+  const texts = JSON.parse(list) as { readonly file: string; readonly text: string }[]
+  assert.ok(texts.some(({ text }) => text.includes('./svc up')))
+  // `homeArgument` quotes the path.
+  assert.deepEqual(
+    texts.filter(({ text }) => /--home \$\{/.test(text)),
+    [],
+  )
+})

@@ -1,5 +1,6 @@
 /** The folder with all state of one cluster: its layout, secrets, lock, and running processes. */
 export * from './added-processes.ts'
+export * from './create-with-parents.ts'
 export * from './failed-import.ts'
 export * from './installation.ts'
 export * from './layout.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { userCache } from './user-cache.ts'
 
 /** The root of this checkout, or of the installed package: the files that svc reads have the same paths in both. */
 export const repositoryRoot = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)))
@@ -12,7 +12,11 @@ const isCheckout = existsSync(path.join(repositoryRoot, 'svc'))
 /** The default home: next to the ./svc command of a checkout; in the working directory with a package. */
 export const defaultHome = path.join(isCheckout ? repositoryRoot : process.cwd(), '.svc')
 
-/** What is downloaded or prepared once for several homes: those of this checkout, or with a package those of this user. */
-export const cacheFolder = isCheckout
-  ? path.join(repositoryRoot, '.cache')
-  : path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'svc')
+const cacheOfUser = isCheckout ? undefined : userCache(process.env)
+
+/**
+ * What is downloaded or prepared once for several homes: those of this checkout, or with a package those of this user. A user
+ * without a home directory has it in the package.
+ */
+export const cacheFolder =
+  cacheOfUser === undefined ? path.join(repositoryRoot, '.cache') : path.join(cacheOfUser, 'svc')

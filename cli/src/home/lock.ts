@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { conflict } from '@svc/domain/failure'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
-import type { HomeLayout } from './layout.ts'
+import { type HomeLayout, homeArgument } from './layout.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /**
@@ -34,7 +34,7 @@ export function lockHolder(home: HomeLayout): ProcessIdentity | undefined {
 }
 
 function heldMessage(home: HomeLayout, holder: ProcessIdentity): string {
-  return `A cluster is already running in [${home.root}] (process ${holder.pid}). Stop it with ./svc down, or select another home with --home.`
+  return `A cluster is already running in [${home.root}] (process ${holder.pid}). Stop it with ./svc down${homeArgument(home.root)}, or select another home with --home.`
 }
 
 function tryLink(claim: string, lock: string): boolean {

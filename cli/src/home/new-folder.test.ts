@@ -62,3 +62,13 @@ it('keeps a folder that another process creates at the same time', async () => {
   await assert.rejects(creation, /taken\] already exists\. Choose another folder/)
   assert.deepEqual(readdirSync(taken), ['of-another'])
 })
+
+it('fails where no folder can be created', async () => {
+  await assert.rejects(
+    createNewFolder('/proc/parent/folder', async () => undefined),
+    {
+      code: 'invalidInput',
+      message: /^Failed to create \[\/proc\/parent\/folder\]: ENOENT.+\. Choose another folder\.$/,
+    },
+  )
+})

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
 import { constants, existsSync, lstatSync, readdirSync, rmSync } from 'node:fs'
-import { mkdir, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import path from 'node:path'
-import { type Failure, invalidInput } from '@svc/domain/failure'
+import { describeError, type Failure, invalidInput } from '@svc/domain/failure'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
+import { createWithParents } from './create-with-parents.ts'
 
 /** Called with a folder that a killed command left behind, before the folder is deleted. */
 export type EndLeftover = (leftover: string) => Promise<unknown>
 
 /**
  * Creates a complete folder or none: fills a temporary folder next to it, and renames that at the end. Returns what
- * `fill` returns. Throws invalidInput if the folder already exists. If anything fails, deletes everything that was created,
+ * `fill` returns. Throws invalidInput if the folder already exists or cannot be created. If anything fails, deletes everything that was created,
  * including parent folders. Folders that earlier, killed calls left behind are passed to `endLeftover` and deleted, with
  * a message.
  */
@@ -28,7 +29,7 @@ export async function createNewFolder<Result>(
   // A second Ctrl-C ends this process at once.
   process.once('exit', remove)
   try {
-    leftover = (await mkdir(growing, { recursive: true })) ?? growing
+    leftover = create(growing, folder)
     const result = await fill(growing)
     await rename(growing, place).catch((error: NodeJS.ErrnoException) => {
       throw existsSync(place) ? existsAlready(folder) : error
@@ -38,6 +39,15 @@ export async function createNewFolder<Result>(
   } finally {
     remove()
     process.removeListener('exit', remove)
+  }
+}
+
+/** Creates the temporary folder for `folder`. Returns the first folder that was created: a parent, or the temporary folder. */
+function create(growing: string, folder: string): string {
+  try {
+    return createWithParents(growing) ?? growing
+  } catch (error) {
+    throw invalidInput(`Failed to create [${folder}]: ${describeError(error)}. Choose another folder.`)
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
+import { createWithParents } from './create-with-parents.ts'
 import { type HomeLayout, homeLayout } from './layout.ts'
 import { stagingName, writeAtomically } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
@@ -112,11 +113,4 @@ function checkRoom(home: HomeLayout): void {
       `Not enough disk space for [${home.root}]: [${free}] MB free, at least [${min}] MB required. Free up space, or select another home with --home.`,
     )
   }
-}
-
-/** Creates a folder and its parents, one by one: Node's own recursion never ends below /proc. */
-function createWithParents(folder: string): void {
-  if (existsSync(folder)) return
-  createWithParents(path.dirname(folder))
-  mkdirSync(folder)
 }

@@ -116,6 +116,7 @@ function describeImport(stored: StoredImport, source: string, readAt: string): I
     partialView: signsOfPartialView({ segments: listed, rules, counts, placement }),
     read: countsOf(stored),
     differences: differencesOf(stored),
+    ...(snapshot.leftOut === 0 ? {} : { leftOut: snapshot.problems }),
     unseen: unseenParts(snapshot),
   }
 }

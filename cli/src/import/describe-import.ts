@@ -62,9 +62,14 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
           {
             part: 'unreadable parts',
             difference: `${leftOut} left out`,
-            reason: 'skipped because of --skip-bad; the output of ./svc import lists them',
+            reason: 'skipped because of --skip-bad',
           },
         ]),
+    ...documents.unreadable.map(({ part, effect }) => ({
+      part,
+      difference: effect,
+      reason: 'unreadable in the source',
+    })),
     ...(overshadowed === 0
       ? []
       : [
@@ -103,14 +108,14 @@ function nowUnusedDifferences({ nowUnused }: Snapshot): ImportDifference[] {
   return [
     {
       part: 'segments',
-      difference: `${countOf(count, 'segment')} of ${listOf([...nowUnused.keys()])} ${count === 1 ? 'counts' : 'count'} only as unused`,
+      difference: `${countOf(count, 'segment')} of ${listOf([...nowUnused.keys()])} imported as unused`,
       reason:
         'the source listed them as used and, in the list that was read later, as unused; Druid lists a segment as used for up to a minute after it was marked as unused',
     },
   ]
 }
 
-function placementDifferences({ segments, placement }: StoredImport): ImportDifference[] {
+function placementDifferences({ snapshot, segments, placement }: StoredImport): ImportDifference[] {
   if (!placement || placement.unlisted.size === 0) return []
   const replicas = [...placement.unlisted].filter(([dataSource]) => segments.has(dataSource))
   const count = replicas.reduce((sum, [, one]) => sum + one, 0)
@@ -119,8 +124,7 @@ function placementDifferences({ segments, placement }: StoredImport): ImportDiff
     {
       part: 'replicas',
       difference: `${countOf(count, 'replica')} of ${listOf(replicas.map(([name]) => name))} left out`,
-      reason:
-        'their segments are not in the list of used segments, because the segments are either new or about to be dropped',
+      reason: `their segments are not in the list of used segments, because the segments are ${snapshot.leftOut === 0 ? 'either new' : 'unreadable, new,'} or about to be dropped`,
     },
   ]
 }

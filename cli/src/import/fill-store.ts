@@ -1,6 +1,6 @@
 import { formatRule } from '@svc/domain/rules'
 import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
-import { readSegmentRow, type SnapshotSegment } from '@svc/domain/snapshot'
+import { importAuthor, readSegmentRow, type SnapshotSegment } from '@svc/domain/snapshot'
 import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import {
   type AuditEntry,
@@ -58,7 +58,7 @@ export async function fillStore(
   const { documents, restrictedParts } = snapshot
   await migrateSchema(database)
   const now = Date.now()
-  const author = { author: 'svc import', comment: `Imported from ${from}`, identity: '', ip: '' }
+  const author = { author: importAuthor, comment: `Imported from ${from}`, identity: '', ip: '' }
   await saveDocuments(database, documents, suspendedOf(restrictedParts), author, now)
   const security =
     restrictedParts && 'value' in restrictedParts.security
@@ -135,8 +135,7 @@ async function saveUnusedSegments(
         await markUnused(
           transaction,
           same.map(({ segment }) => segment.segment.id),
-          // The source does not say why it marked them.
-          { kind: 'request', identity: 'svc import' },
+          { kind: 'import' },
           unusedAt,
         )
     })

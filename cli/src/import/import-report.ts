@@ -13,6 +13,8 @@ export interface ImportReport {
   readonly partialView: readonly string[]
   readonly read: ImportedCounts
   readonly differences: readonly ImportDifference[]
+  /** The first unreadable parts that were left out. Reports of earlier versions do not list them. */
+  readonly leftOut?: readonly string[]
   readonly unseen: readonly UnseenPart[]
 }
 
@@ -68,7 +70,7 @@ export function readImportReport(home: HomeLayout): ImportReport {
 
 /** Returns the report as lines of text. */
 export function formatImportReport(report: ImportReport): string[] {
-  const { source, readAt, partialView, differences, unseen } = report
+  const { source, readAt, partialView, differences, leftOut = [], unseen } = report
   return [
     `Fidelity report for the import from [${source}] at ${readAt}`,
     '',
@@ -81,6 +83,9 @@ export function formatImportReport(report: ImportReport): string[] {
     'Different from the source:',
     ...differences.map(({ part, difference, reason }) => `  ${part}: ${difference} (${reason})`),
     '',
+    ...(leftOut.length === 0
+      ? []
+      : ['Left out because unreadable:', ...leftOut.map((line) => `  ${line}`), '']),
     'Not read:',
     ...unseen.map(({ part, reason }) => `  ${part}: ${reason}`),
   ]

@@ -41,7 +41,7 @@ describe('tiers', () => {
     [`${base}/tiers/hot?simple`]: {},
   }
 
-  it('have servers, replicas, sizes, queues, and missing replicas, also without servers', async () => {
+  it('have servers, replicas, sizes, queues, and missing replicas, even without servers', async () => {
     const tiers = await readTiers(testClient(answers))
     assert.deepEqual(tiers[0], {
       tier: '_default_tier',

@@ -1,3 +1,4 @@
+import { rulesPathOf } from '@svc/domain/rules'
 import type { SectionKind } from '../declared-state/index.ts'
 
 const security = '/proxy/coordinator/svc-ext/basic-security'
@@ -25,7 +26,7 @@ export function entryPath(kind: SectionKind, path: readonly string[]): string {
   const name = encodeURIComponent(path.at(-1)!)
   switch (kind) {
     case 'rules':
-      return `${rulesPath}/${name}`
+      return rulesPathOf(path.at(-1)!)
     case 'coordinator':
       return coordinatorPath
     case 'compactionCluster':

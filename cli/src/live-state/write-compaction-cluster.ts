@@ -1,5 +1,6 @@
 import type { ClusterClient } from '../client/index.ts'
 import { compactionClusterPath } from './paths.ts'
+import { type Headers, requiredVersion } from './required-version.ts'
 
 /**
  * Changes the given fields of the cluster-wide compaction configuration; the others keep their values. Throws conflict if a
@@ -8,16 +9,15 @@ import { compactionClusterPath } from './paths.ts'
 export async function writeCompactionCluster(
   client: ClusterClient,
   fields: object,
-  headers: Readonly<Record<string, string>>,
+  headers: Headers,
   version?: string,
 ): Promise<void> {
   // Fields that are left out would get their defaults.
   const { body: present, headers: answered } = await client.request('GET', compactionClusterPath)
-  const required = version ?? answered.etag
   await client.send(
     'POST',
     compactionClusterPath,
     { ...(present as object), ...fields },
-    { ...headers, ...(required === undefined ? {} : { 'If-Match': required }) },
+    { ...headers, ...requiredVersion(version ?? answered.etag) },
   )
 }

@@ -1,12 +1,12 @@
 import { Failure, forbidden } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
-import type { Change } from '../declared-state/index.ts'
+import { type Change, fieldAt } from '../declared-state/index.ts'
 import { postRules } from '../rules/index.ts'
 import { coordinatorPath, entryPath } from './paths.ts'
 import type { VersionedValue } from './read-live-state.ts'
+import { type Headers, requiredAbsence, requiredVersion } from './required-version.ts'
+import { writeAccessEntry } from './write-access-entry.ts'
 import { writeCompactionCluster } from './write-compaction-cluster.ts'
-
-type Headers = Readonly<Record<string, string>>
 
 /** What is needed to apply changes. */
 export interface WriteContext {
@@ -26,85 +26,35 @@ export interface WriteContext {
 export async function writeEntry(
   context: WriteContext,
   change: Change,
-  { value: present, version }: VersionedValue,
+  present: VersionedValue,
 ): Promise<void> {
   const { client, headers } = context
   const { kind, path, after } = change
+  const { version } = present
   const at = entryPath(kind, path)
-  let required = requiredVersion(version)
-  const send = (method: 'POST' | 'DELETE', to: string, body?: unknown) => {
-    const request = client.send(method, to, body, { ...headers, ...required })
-    // The first request of several changes the version.
-    required = {}
-    return request
-  }
   switch (kind) {
     case 'rules':
       await postRules(client, at, after ?? [], {
-        headers: { ...headers, ...required },
+        headers: { ...headers, ...requiredVersion(version) },
         overridesPolicy: context.overridesPolicy,
       })
       return
-    case 'compactionDatasources':
-      if (after === undefined) await send('DELETE', at)
-      else await send('POST', at, { ...(after as object), dataSource: path.at(-1) })
+    case 'compactionDatasources': {
+      const required = present.value === undefined ? requiredAbsence : requiredVersion(version)
+      const config = after && { ...(after as object), dataSource: path.at(-1) }
+      await client.send(config ? 'POST' : 'DELETE', at, config, { ...headers, ...required })
       return
+    }
     case 'coordinator':
     case 'compactionCluster':
       await writeFields(context, [change], version)
       return
     default:
-      break
+      await writeAccessEntry(client, change, present, {
+        headers,
+        password: kind === 'logins' ? context.passwordOf(change) : undefined,
+      })
   }
-  if (after === undefined) {
-    await send('DELETE', at)
-    return
-  }
-  if (kind === 'groupMappings') {
-    await writeGroupMapping(send, at, after as GroupMapping, present as GroupMapping | undefined)
-    return
-  }
-  if (present === undefined) await send('POST', at)
-  if (kind === 'roles') await send('POST', `${at}/permissions`, after)
-  if (kind === 'users') await writeRoles(send, at, after as string[], (present ?? []) as string[])
-  const password = kind === 'logins' ? context.passwordOf(change) : undefined
-  if (password !== undefined) await send('POST', `${at}/credentials`, { password })
-}
-
-/** The header that makes a request fail with a conflict unless the version is still the current one. */
-const requiredVersion = (version: string | undefined): Headers =>
-  version === undefined ? {} : { 'If-Match': version }
-
-type Send = (method: 'POST' | 'DELETE', path: string, body?: unknown) => Promise<unknown>
-
-interface GroupMapping {
-  readonly groupPattern: string
-  readonly roles?: readonly string[]
-}
-
-async function writeGroupMapping(
-  send: Send,
-  at: string,
-  { groupPattern, roles = [] }: GroupMapping,
-  present: GroupMapping | undefined,
-): Promise<void> {
-  const isKept = present?.groupPattern === groupPattern
-  if (present !== undefined && !isKept) await send('DELETE', at)
-  if (!isKept)
-    await send('POST', at, { name: decodeURIComponent(at.split('/').at(-1)!), groupPattern, roles: [] })
-  await writeRoles(send, at, roles, (isKept ? present.roles : undefined) ?? [])
-}
-
-async function writeRoles(
-  send: Send,
-  at: string,
-  after: readonly string[],
-  present: readonly string[],
-): Promise<void> {
-  for (const role of new Set(after))
-    if (!present.includes(role)) await send('POST', `${at}/roles/${encodeURIComponent(role)}`)
-  for (const role of present)
-    if (!after.includes(role)) await send('DELETE', `${at}/roles/${encodeURIComponent(role)}`)
 }
 
 /** Applies changes of fields of one configuration in one request, if it has this version. Other fields keep their values. */
@@ -123,18 +73,38 @@ export async function writeFields(
 const invalidBody = 'probe'
 
 /** Throws forbidden, with all that is missing, unless the user may make all changes. Changes nothing. */
-export async function assertMayWrite(client: ClusterClient, changes: readonly Change[]): Promise<void> {
-  const paths = new Map(changes.map((change) => [probePath(change), change.path]))
+export async function assertMayWrite(
+  { client, overridesPolicy }: Pick<WriteContext, 'client' | 'overridesPolicy'>,
+  changes: readonly Change[],
+): Promise<void> {
+  const paths = new Map(changes.map((change) => [probePath(change), change]))
   const missing: string[] = []
-  for (const [path, entry] of paths) {
-    await client.send('POST', path, invalidBody).catch((error: unknown) => {
-      if (!(error instanceof Failure)) throw error
-      if (error.code === 'forbidden') missing.push(`[${entry.join('.')}]`)
-      else if (error.code === 'unauthorized') throw error
-    })
+  const overridden: string[] = []
+  for (const [path, { kind, path: entry }] of paths) {
+    const name = `[${fieldAt(entry)}]`
+    if (await isForbidden(client, path)) missing.push(name)
+    else if (kind === 'rules' && overridesPolicy && (await isForbidden(client, `${path}?overridePolicy`)))
+      overridden.push(name)
   }
-  if (missing.length > 0)
-    throw forbidden(`Nothing was applied: the user has no permission to change ${missing.join(', ')}`)
+  const reasons = [
+    ...(missing.length > 0 ? [`the user has no permission to change ${missing.join(', ')}`] : []),
+    ...(overridden.length > 0
+      ? [
+          `to change ${overridden.join(', ')} with --override-policy, the user needs permission [WRITE] on [CONFIG] [rulesOverride]`,
+        ]
+      : []),
+  ]
+  if (reasons.length > 0) throw forbidden(`Nothing was applied: ${reasons.join('; ')}`)
+}
+
+async function isForbidden(client: ClusterClient, path: string): Promise<boolean> {
+  try {
+    await client.send('POST', path, invalidBody)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code === 'unauthorized') throw error
+    return error.code === 'forbidden'
+  }
+  return false
 }
 
 /** A path with a body that needs the same permission as a change. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describeError, unavailable } from '@svc/domain/failure'
 import { type Cluster, type FreePortsOptions, startAtFreePorts } from '../cluster/index.ts'
+import { withOptionNames } from './option-names.ts'
 import { takeStartTurn } from './start-turn.ts'
 
 /** Options that can be sent to another process. Without a home, the cluster has a temporary one. */
@@ -56,7 +57,7 @@ try {
   await end()
 } catch (error) {
   await end()
-  report({ kind: 'failed', message: describeError(error) })
+  report({ kind: 'failed', message: withOptionNames(describeError(error)) })
 }
 if (process.connected) process.disconnect?.()
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { takeStartTurn } from './start-turn.ts'
 
@@ -16,4 +18,15 @@ test('starts of clusters take turns', async () => {
   const end = await third
   end()
   ends[1]!()
+})
+
+test('a program that uses any ports does not delay starts', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const others = [7911, 7912].map((port) => createServer().listen(port, '127.0.0.1'))
+  // A test that runs at the same time may use them, too.
+  await Promise.all(others.map((other) => once(other, 'listening').catch(() => undefined)))
+  const end = await takeStartTurn(AbortSignal.timeout(20_000), 2)
+  end()
+  for (const other of others) other.close()
 })

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
+import { createServer, type ListenOptions, type Server } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// Below the ports of clusters. A program that happens to use one of them only reduces the number of turns.
+// Below the ports of clusters.
 const firstPort = 7911
 const maxTurns = 8
 const pollMs = 100
@@ -12,7 +12,7 @@ const maxWaitMs = 150_000
 
 /**
  * Waits until at most one cluster per processor of this machine is starting: more at the same time would all time out. Returns
- * a function that ends the turn. A turn is an open port, so it also ends with its process, and leaves nothing behind.
+ * a function that ends the turn. A turn is an open socket, so it also ends with its process, and leaves nothing behind.
  */
 export async function takeStartTurn(
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export async function takeStartTurn(
   const deadline = performance.now() + maxWaitMs
   while (performance.now() < deadline) {
     for (let turn = 0; turn < turns; turn++) {
-      const server = await tryListen(firstPort + turn)
+      const server = await tryListen(addressOf(turn))
       if (server) return () => server.close()
     }
     await delay(pollMs, undefined, { signal })
@@ -29,17 +29,20 @@ export async function takeStartTurn(
   return () => undefined
 }
 
-/** Returns undefined if the port is in use. */
-async function tryListen(port: number): Promise<Server | undefined> {
-  const server = createServer((socket) => socket.destroy()).listen({
-    host: '127.0.0.1',
-    port,
-    exclusive: true,
-  })
+/** Linux has names for sockets, which no other program uses. Elsewhere, a program that uses a port takes a turn. */
+function addressOf(turn: number): ListenOptions {
+  return process.platform === 'linux'
+    ? { path: `\0svc-start-turn-${turn}` }
+    : { host: '127.0.0.1', port: firstPort + turn, exclusive: true }
+}
+
+/** Returns undefined if the address is in use. Where the system permits no such socket, no start waits. */
+async function tryListen(address: ListenOptions): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy()).listen(address)
   try {
     await once(server, 'listening')
-    return server
-  } catch {
-    return undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined
   }
+  return server
 }

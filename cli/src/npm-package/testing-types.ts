@@ -41,12 +41,16 @@ export interface Cluster {
   readonly client: Client
   /**
    * Returns to the state of a new cluster: metadata, users, audit entries, tasks, segments, caches, and queues. Processes,
-   * URLs, certificates, and the password of the admin stay the same.
+   * URLs, certificates, and the password of the admin stay the same. If `home` contained a cluster before, returns to the
+   * state in which `startCluster` first started it. Throws a `RequestError` with status 409 if a reset or a load is in progress.
    */
   reset(): Promise<void>
   /** Stores the current state under a name, for `load`. Tasks that run at that time run again after `load`. */
   snapshot(name: string): Promise<void>
-  /** Returns to a state that `snapshot` stored. Historicals then load its segments again. */
+  /**
+   * Returns to a state that `snapshot` stored. Historicals then load its segments again. Throws a `RequestError` with status
+   * 409 if a reset or a load is in progress.
+   */
   load(name: string): Promise<void>
   /** Stops the cluster. Returns when no process is left. */
   stop(): Promise<void>

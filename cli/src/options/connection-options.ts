@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { ClusterAccess, ClusterClient } from '../client/index.ts'
+import type { ClusterAccess, ClusterClient, Login } from '../client/index.ts'
 import { existingHome, withHome } from './home-option.ts'
 import { credentialsOf, type LoginOptions, trustedOf, withLogin } from './login-options.ts'
 
@@ -24,13 +24,19 @@ function withUrl(command: Command, meaning: string): Command {
   return withLogin(withHome(command).option('--url <url>', meaning))
 }
 
+/** The login of a command, and the certificates that it trusts. */
+export const loginOf = (options: LoginOptions): Login => ({
+  credentials: credentialsOf(options),
+  trusted: trustedOf(options),
+})
+
 /** How to reach the cluster of a command: the one at a URL, or the one of the home. Throws a Failure if there is none. */
 export async function accessOf(options: ConnectionOptions): Promise<ClusterAccess> {
   const { url, home } = options
   if (url !== undefined && home !== undefined)
     throw invalidInput('Options --home and --url cannot be combined')
   const { accessToCluster, accessToUrl } = await import('../client/index.ts')
-  const login = { credentials: credentialsOf(options), trusted: trustedOf(options) }
+  const login = loginOf(options)
   return url === undefined ? accessToCluster(existingHome(home), login) : await accessToUrl(url, login)
 }
 

@@ -1,6 +1,13 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { assertNoFailedImport, defaultHome, type HomeLayout, homeLayout, isHome } from '../home/index.ts'
+import {
+  assertNoFailedImport,
+  defaultHome,
+  type HomeLayout,
+  homeArgument,
+  homeLayout,
+  isHome,
+} from '../home/index.ts'
 
 /** Adds the option that names the home. */
 export function withHome(command: Command): Command {
@@ -21,12 +28,10 @@ export function parseHome(folder: string): string {
 export const selectAnother = 'Select another home with --home.'
 
 /** The home of a command, which must exist. Throws a Failure with `advice`, or with why an import failed, if it does not. */
-export function existingHome(
-  folder: string | undefined,
-  advice = 'Create one with ./svc up, or select another home with --home.',
-): HomeLayout {
+export function existingHome(folder: string | undefined, advice?: string): HomeLayout {
   const home = homeLayout(folder ?? defaultHome)
   if (isHome(home)) return home
   assertNoFailedImport(home)
-  throw notFound(`There is no cluster in [${home.root}]. ${advice}`)
+  const create = `Create one with ./svc up${homeArgument(home.root)}, or select another home with --home.`
+  throw notFound(`There is no cluster in [${home.root}]. ${advice ?? create}`)
 }

@@ -3,6 +3,7 @@ export {
   accessOf,
   type ConnectionOptions,
   connect,
+  loginOf,
   withConnection,
   withSvcConnection,
 } from './connection-options.ts'

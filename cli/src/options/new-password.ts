@@ -24,14 +24,17 @@ export async function readNewPassword(file: string | undefined): Promise<string>
 async function promptForPassword(): Promise<string> {
   if (!process.stdin.isTTY)
     throw invalidInput('Cannot prompt for a password without a terminal: use --new-password-file')
-  const { createInterface } = await import('node:readline/promises')
+  const [{ createInterface }, { answerAt }] = await Promise.all([
+    import('node:readline/promises'),
+    import('../terminal/index.ts'),
+  ])
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const prompt = createInterface({ input: process.stdin, output: silent, terminal: true })
   const ask = async (question: string): Promise<string> => {
     process.stderr.write(question)
-    const answer = await prompt.question('')
+    const answer = await answerAt(prompt, '')
     process.stderr.write('\n')
-    return answer
+    return answer ?? ''
   }
   try {
     const password = await ask('New password: ')

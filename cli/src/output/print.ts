@@ -1,3 +1,4 @@
+import { escapeInvisible } from '@svc/domain/validation'
 import { columnsOf, wrappedText } from '../terminal/index.ts'
 
 /** Prints an answer as indented JSON, for `--json`. */
@@ -17,12 +18,16 @@ export function printMessage(sentence: string): void {
 
 // Programs that read the output expect a sentence in one line.
 function inLines(sentence: string, stream: NodeJS.WriteStream, indent: string): string {
-  return stream.isTTY ? wrappedText(sentence, columnsOf(stream), indent) : sentence
+  const safe = visibleText(sentence)
+  return stream.isTTY ? wrappedText(safe, columnsOf(stream), indent) : safe
 }
+
+/** Names in a Druid cluster and in its answers may contain control sequences for the terminal. */
+const visibleText = (text: string): string => text.split('\n').map(escapeInvisible).join('\n')
 
 /** Prints progress to standard error, so that standard output stays machine-readable. */
 export function printProgress(text: string): void {
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${visibleText(text)}\n`)
 }
 
 /** Prints notices about a successful command to standard error. */

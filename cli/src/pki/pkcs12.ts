@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { deriveKeysNatively } from '@svc/shared/key-derivation'
+import { deriveKeysNatively } from '@svc/shared/pkcs12'
 import forge from 'node-forge'
 import type { StoredKey } from './stored-key.ts'
 

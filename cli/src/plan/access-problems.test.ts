@@ -155,7 +155,10 @@ test('--target reads and checks only these parts', async () => {
     changes.map(({ path }) => path),
     [['rules', 'wiki']],
   )
-  assert.deepEqual(read, ['/svc/coordinator/v1/rules'])
+  assert.ok(
+    read.every((at) => at.startsWith('/svc/coordinator/v1/rules')),
+    read.join(', '),
+  )
   await assert.rejects(compare(text, [], limited), /No access/)
   await assert.rejects(compare(text, ['coordinator'], limited), /No access/)
 })

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
-import { conflict, describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
+import { describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
+import { escapeControlCharacters } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import {
   type Change,
@@ -16,6 +16,8 @@ import {
 } from '../declared-state/index.ts'
 import {
   assertMayWrite,
+  assertReadable,
+  changedMeanwhile,
   readLiveState,
   readVersioned,
   type VersionedValue,
@@ -25,8 +27,9 @@ import {
   writeFields,
 } from '../live-state/index.ts'
 import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
+import { readRegularFile } from '../regular-files/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { orderOf, type PreviewScope, previewOf } from './make-plan.ts'
+import { type DeclaredFiles, orderOf, type PreviewScope, previewOf } from './make-plan.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 import { lossesOf } from './rules-effects.ts'
 import type { Phase, Step } from './safe-order.ts'
@@ -56,10 +59,11 @@ export async function remainingSteps(
 ): Promise<RemainingSteps> {
   await assertSameCluster(plan, client)
   const live = await readLiveState(client, new Set(plan.changes.map((change) => change.path[0]!)))
+  await assertReadable(client, live, plan.changes)
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)
     throw forbidden(
-      `Parts of the configuration were changed after plan [${plan.id}] was created: [${conflicts.join('], [')}]. Create a new plan.`,
+      `Parts of the configuration were changed after plan [${plan.id}] was created: [${escapeControlCharacters(conflicts.join('], ['))}]. Create a new plan.`,
     )
   const answer = await previewOf(open, preview, scope)
   const grown = answer === undefined ? [] : grownLosses(plan.losses, lossesOf(answer))
@@ -100,7 +104,7 @@ export async function applySteps(
   events: ApplyEvents,
 ): Promise<void> {
   const changes = planned.flatMap((step) => step.changes)
-  await assertMayWrite(context.client, changes)
+  await assertMayWrite(context, changes)
   let applied = 0
   let mustWait = rulesChanged
   let steps = planned
@@ -145,8 +149,7 @@ async function applyUnit(
     // All fields of a configuration have the version of the first read, so that no later change is overwritten.
     version ??= present.version
     const progress = progressOf(change, present.value)
-    if (progress === 'conflict')
-      throw conflict(`[${fieldAt(change.path)}] was changed by someone else in the meantime`)
+    if (progress === 'conflict') throw changedMeanwhile(change.path)
     if (progress === 'open') open.set(change, present)
   }
   const [first] = open
@@ -185,43 +188,53 @@ function unitsOf(changes: readonly Change[]): Change[][] {
   return [...units.values()]
 }
 
+/** Returns file, line, and column of the password of a change, for the start of a message; empty for a change without a file. */
+export function placeOfPassword(
+  { files, declared: { origins } }: DeclaredFiles,
+  { path }: Pick<Change, 'path'>,
+): string {
+  const source = origins.get(keyOf(path))?.source
+  const file = files.find((one) => one.source === source)
+  return file === undefined ? '' : `${file.source}:${file.position(`${fieldAt(path)}.password`)}: `
+}
+
 /**
- * Reads the passwords of new users. Throws invalidInput if one cannot be read, or if a cluster with this minimum length would
+ * Reads the passwords of new users. `placeOf` returns the start of the message about a change. Throws invalidInput if one cannot be read, or if a cluster with this minimum length would
  * refuse it, so that nothing is applied.
  */
 export function readPasswords(
   steps: readonly Step[],
   environment: Readonly<Record<string, string | undefined>>,
   minLength: number,
+  placeOf: (change: Change) => string = () => '',
 ): WriteContext['passwordOf'] {
   const passwords = new Map<string, string>()
   for (const change of steps.flatMap((step) => step.changes)) {
     if (change.kind !== 'logins' || change.after === undefined) continue
     const { password } = readLogin(change.after, '')
     if (password === undefined) continue
-    const text =
+    const subject = `password for [${fieldAt(change.path)}]`
+    const [text, place] =
       password.file === undefined
-        ? environment[password.environment!]
-        : passwordInFile(password.file, fieldAt(change.path))
-    const place =
-      password.file === undefined
-        ? `the environment variable [${password.environment}]`
-        : `the file [${password.file}]`
+        ? [environment[password.environment!], `the environment variable [${password.environment}]`]
+        : [passwordInFile(password.file, placeOf(change), subject), `the file [${password.file}]`]
     if (text === undefined || text === '')
-      throw invalidInput(`Missing password for [${fieldAt(change.path)}]: expected a password in ${place}`)
+      throw invalidInput(`${placeOf(change)}Missing ${subject}: expected a password in ${place}`)
     if (!isAllowedPassword(text, minLength))
       throw invalidInput(
-        `Invalid password for [${fieldAt(change.path)}] in ${place} ([${text.length}] characters): expected ${allowedPasswords(minLength)}`,
+        `${placeOf(change)}Invalid ${subject} in ${place} ([${text.length}] characters): expected ${allowedPasswords(minLength)}`,
       )
     passwords.set(keyOf(change.path), text)
   }
   return ({ path }) => passwords.get(keyOf(path))
 }
 
-function passwordInFile(file: string, field: string): string {
+function passwordInFile(file: string, start: string, subject: string): string {
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    return readRegularFile(file)
+      .toString('utf8')
+      .replace(/\r?\n$/, '')
   } catch (error) {
-    throw invalidInput(`Failed to read the password for [${field}] in [${file}]: ${describeError(error)}`)
+    throw invalidInput(`${start}Failed to read the ${subject} in [${file}]: ${describeError(error)}`)
   }
 }

@@ -1,10 +1,13 @@
 import { Failure } from '@svc/domain/failure'
 import { parseRules, type Rule } from '@svc/domain/rules'
-import { policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
+import { limitsLosses, policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
 import type { Change } from '../declared-state/index.ts'
-import type { AnsweredPreview } from '../preview/index.ts'
+import { type AnsweredPreview, leavesOutDatasources } from '../preview/index.ts'
 
-/** Returns why a policy forbids changes, one sentence each. The preview is undefined if no rules change. */
+/**
+ * Returns why a policy forbids changes, one sentence each. The preview is undefined if no rules change. Limits of losses forbid
+ * changes that may affect datasources that the user may not read.
+ */
 export function violationsOf(
   policy: RulesPolicy,
   changes: readonly Change[],
@@ -14,7 +17,15 @@ export function violationsOf(
   const lists = changes
     .filter(({ kind }) => kind === 'rules')
     .map(({ path, after }) => [path.at(-1)!, readableRules(after)] as const)
-  return policyViolations(policy, new Map(lists), preview.summary)
+  const isUnknown = limitsLosses(policy) && leavesOutDatasources(preview)
+  return [
+    ...policyViolations(policy, new Map(lists), preview.summary),
+    ...(isUnknown
+      ? [
+          'The preview leaves out datasources that this user may not read, so the policy cannot be checked for them',
+        ]
+      : []),
+  ]
 }
 
 /** A list with values that svc cannot read is one that the cluster already has, so it is not a change for the worse. */

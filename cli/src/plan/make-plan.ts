@@ -9,6 +9,7 @@ import {
   type DeclaredState,
   digestsOf,
   fieldAt,
+  isInPart,
   keyOf,
   type LiveState,
   type PasswordReference,
@@ -18,7 +19,7 @@ import {
   planOf,
   readLogin,
 } from '../declared-state/index.ts'
-import { readLiveState, readServerSettings } from '../live-state/index.ts'
+import { hiddenEntries, readLiveState, readServerSettings } from '../live-state/index.ts'
 import { type AnsweredPreview, isKnown, type PreviewRules, unknownReason } from '../preview/index.ts'
 import { knownDatasources, unknownDatasource } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
@@ -54,6 +55,8 @@ export interface CompareOptions {
 export interface ComparedState {
   readonly live: LiveState
   readonly changes: readonly Change[]
+  /** The parts to which the changes are limited; all if it is missing or empty. */
+  readonly parts?: readonly string[]
 }
 
 /** Compares files with a cluster. Throws a Failure with all problems, each with file, line, and column. */
@@ -66,32 +69,43 @@ export async function compareFiles(
   const names = new Set([...included.sections.values()].map((section) => section.path[0]!))
   const live = await readLiveState(client, names)
   const { changes: all, problems: invalid } = compareStates(included, live)
-  const changes = partsOf(declared, all, parts)
+  const different = partsOf(declared, all, parts)
+  const hidden = await hiddenEntries(
+    client,
+    different.filter(({ action }) => action === 'add'),
+  )
+  const changes = different.filter(({ path: at }) => !hidden.has(keyOf(at)))
   const problems = [
     ...invalid,
-    ...(create ? [] : await unknownDatasources(client, declared, changes)),
+    ...[...hidden].map(([key, reason]) => noAccess(declared, key, reason)),
+    ...(create ? [] : await unknownDatasources(client, declared, changes, invalid)),
     ...zeroSlots(client, declared, changes),
     ...(await invalidAccess(client, declared, live, changes)),
   ]
   if (problems.length > 0) throw problemsFailure(files, problems)
-  return { live, changes: withPasswordPaths(declared, changes) }
+  return { live, changes: withPasswordPaths(declared, changes), parts }
 }
+
+/** The problem of an entry that the user may not read: it may be the same in the cluster, or different. */
+const noAccess = ({ origins }: DeclaredState, key: string, reason: string): Problem => ({
+  source: origins.get(key)!.source,
+  field: fieldAt(JSON.parse(key) as string[]),
+  message: `No access: ${reason}`,
+  isDenied: true,
+})
 
 /** What files declare in some parts. The user may have no access to the others. */
 function includedIn(declared: DeclaredState, parts: readonly string[]): DeclaredState {
   if (parts.length === 0) return declared
-  const overlaps = (at: readonly string[]): boolean =>
-    parts.some((part) => isInPart(part, at) || part.startsWith(`${fieldAt(at)}.`))
+  const hasPart = (section: readonly string[]): boolean =>
+    parts.some((part) => isInPart(part, section) || part.startsWith(`${fieldAt(section)}.`))
+  const isIncluded = (entry: readonly string[]): boolean => parts.some((part) => isInPart(part, entry))
   return {
     ...declared,
-    sections: new Map([...declared.sections].filter(([, { path: at }]) => overlaps(at))),
-    problems: declared.problems.filter(({ unlessLive = [] }) => overlaps(unlessLive)),
+    sections: new Map([...declared.sections].filter(([, { path: at }]) => hasPart(at))),
+    problems: declared.problems.filter(({ unlessLive = [] }) => isIncluded(unlessLive)),
   }
 }
-
-/** Whether a path is in a part such as `rules.wikipedia`. */
-const isInPart = (part: string, at: readonly string[]): boolean =>
-  fieldAt(at) === part || fieldAt(at).startsWith(`${part}.`)
 
 /** What is wrong with changed users and roles. */
 async function invalidAccess(
@@ -108,10 +122,14 @@ async function unknownDatasources(
   client: ClusterClient,
   { origins }: DeclaredState,
   changes: readonly Change[],
+  invalid: readonly Problem[],
 ): Promise<Problem[]> {
+  // A name that is invalid is also unknown.
+  const invalidFields = new Set(invalid.map(({ field }) => field))
   const added = changes.filter(
     ({ kind, path: at, action }) =>
       action === 'add' &&
+      !invalidFields.has(fieldAt(at)) &&
       (kind === 'compactionDatasources' || (kind === 'rules' && at.at(-1) !== defaultRulesName)),
   )
   if (added.length === 0) return []
@@ -189,6 +207,8 @@ export interface MadePlan {
   readonly preview: AnsweredPreview | undefined
   readonly warnings: readonly string[]
   readonly scope: PreviewScope
+  /** The configuration that was read. */
+  readonly live: LiveState
 }
 
 /** What a preview includes in addition to the changes. */
@@ -202,7 +222,7 @@ export interface PreviewScope {
 /** Plans changes. Throws a Failure of the kind `unavailable` if the cluster is not known yet. */
 export async function makePlan(
   client: ClusterClient,
-  { live, changes }: ComparedState,
+  { live, changes, parts = [] }: ComparedState,
   preview: PreviewRules,
   now: Date,
   scope: PreviewScope = {},
@@ -216,10 +236,11 @@ export async function makePlan(
     changes: changes.map((change) => JSON.parse(JSON.stringify(change)) as Change),
     losses: answer === undefined ? {} : lossesOf(answer),
     ...(answer?.unusedSegments === undefined ? {} : { unusedSegments: answer.unusedSegments }),
-    read: digestsOf(live, changes),
+    ...(parts.length === 0 ? {} : { parts }),
+    read: digestsOf(live, changes, parts),
   })
   const steps = await orderOf(changes, answer, preview)
-  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer), scope }
+  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer), scope, live }
 }
 
 /** The preview of the rules that change; undefined if none do. Throws a Failure if the cluster is not known yet. */

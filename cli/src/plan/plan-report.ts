@@ -1,5 +1,5 @@
 import type { RuleJson } from '@svc/domain/rules'
-import { escapeControlCharacters, isJsonObject, type JsonObject } from '@svc/domain/validation'
+import { escapeInvisible, isJsonObject, type JsonObject } from '@svc/domain/validation'
 import {
   type Change,
   fieldAt,
@@ -69,8 +69,12 @@ export function summaryOf(changes: readonly Change[]): string {
 export function blocksOf(changes: readonly Change[]): PlanBlock[] {
   const blocks = new Map<string, PlanLine[]>()
   for (const change of changes) {
-    const heading = escapeControlCharacters(fieldAt(isField(change) ? change.path.slice(0, -1) : change.path))
-    const lines = isField(change) ? linesOfField(change) : linesOf(change)
+    const heading = escapeInvisible(fieldAt(isField(change) ? change.path.slice(0, -1) : change.path))
+    // JSON escapes only some control characters, and names of fields are not JSON.
+    const lines = (isField(change) ? linesOfField(change) : linesOf(change)).map((line) => ({
+      ...line,
+      text: escapeInvisible(line.text),
+    }))
     blocks.set(heading, [...(blocks.get(heading) ?? []), ...lines])
   }
   return [...blocks].map(([heading, lines]) => ({ heading, lines }))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -17,14 +17,19 @@ import {
   commentOf,
   compareFiles,
   findAppliedPlan,
+  interruptedNotices,
   makePlan,
+  noteCompleted,
   noteFinished,
+  noteStarted,
   noteUnfinished,
   planReversal,
   readDeclaredFiles,
   recordPlan,
   restoreSegments,
+  resumedPlan,
   reversalOf,
+  startedPlan,
   unfinishedIn,
   unfinishedWork,
   violationsOf,
@@ -220,6 +225,83 @@ describe('a reverted plan', () => {
   })
 })
 
+describe('an interrupted plan', () => {
+  const text = 'rules: {a: [{type: dropForever}], b: [{type: dropForever}]}'
+  const planFor = async (cluster: ConfiguredCluster, declared: string) => {
+    const file = path.join(mkdtempSync(path.join(root, 'state-')), 'state.yaml')
+    writeFileSync(file, declared)
+    const compared = await compareFiles(cluster, readDeclaredFiles(file), { parts: [], create: true })
+    return await makePlan(cluster, compared, preview, now)
+  }
+  /** Applies the text, and is interrupted after one of two changes. */
+  async function interrupted() {
+    const cluster = configuredCluster({ rules: { a: [], b: [{ type: 'loadForever' }] } })
+    const made = await planFor(cluster, text)
+    cluster.failAfter = 1
+    await assert.rejects(apply(cluster, made))
+    cluster.failAfter = Number.POSITIVE_INFINITY
+    return { cluster, started: made.plan }
+  }
+
+  test('is continued by the same files, so that its ID reverts all changes', async () => {
+    const { cluster, started } = await interrupted()
+    const rest = await planFor(cluster, text)
+    assert.equal(rest.plan.changes.length, 1)
+    const resumed = resumedPlan(rest.plan, started, rest.live)
+    assert.equal(resumed.id, started.id)
+    await apply(cluster, { ...rest, plan: resumed })
+    await revert(cluster, resumed)
+    const { a, b } = cluster.configuration.rules
+    assert.deepEqual([a, b], [[], [{ type: 'loadForever' }]])
+  })
+
+  test('is not continued if the files, the cluster, or the losses are different', async () => {
+    const { cluster, started } = await interrupted()
+    const same = await planFor(cluster, text)
+    const other = await planFor(cluster, text.replace('b: [{type: dropForever}]', 'b: []'))
+    const more = await planFor(cluster, `${text.slice(0, -1)}, c: [{type: dropForever}]}`)
+    const loss = { unqueryable: 1, unqueryableBytes: 1, unused: 1, unusedBytes: 1 }
+    const cases: [name: string, plan: Plan, before: Plan | undefined, live: typeof same.live][] = [
+      ['nothing was started', same.plan, undefined, same.live],
+      ['other changes', other.plan, started, other.live],
+      ['more changes', more.plan, started, more.live],
+      ['another cluster', same.plan, { ...started, clusterId: 'other' }, same.live],
+      ['more losses', { ...same.plan, losses: { b: loss } }, started, same.live],
+      ['other unused segments', { ...same.plan, unusedSegments: { b: ['b_1'] } }, started, same.live],
+      ['a part that was not read', same.plan, started, { ...same.live, sections: new Map() }],
+    ]
+    for (const [name, plan, before, live] of cases) {
+      assert.equal(resumedPlan(plan, before, live), plan, name)
+      const isNew = before !== undefined && before.clusterId === plan.clusterId
+      const notices = isNew ? [`Plan ${before.id} was interrupted`] : []
+      assert.deepEqual(
+        interruptedNotices(plan, before).map((notice) => notice.split(',')[0]),
+        notices,
+        name,
+      )
+    }
+    assert.deepEqual(interruptedNotices(started, started), [])
+    cluster.configuration.rules.a = [{ type: 'loadForever' }]
+    const changed = await planFor(cluster, text)
+    assert.equal(resumedPlan(changed.plan, started, changed.live), changed.plan)
+  })
+
+  test('is known until it is completed', async () => {
+    const environment = { XDG_STATE_HOME: path.join(root, 'started') }
+    const { started } = await interrupted()
+    assert.equal(startedPlan('https://a', environment), undefined)
+    noteStarted('https://a', started.id, environment)
+    // It was not recorded.
+    assert.equal(startedPlan('https://a', environment), undefined)
+    recordPlan(started, environment)
+    assert.equal(startedPlan('https://a', environment)?.id, started.id)
+    noteCompleted('https://a', '0123456789abcdef', environment)
+    assert.equal(startedPlan('https://a', environment)?.id, started.id)
+    noteCompleted('https://a', started.id, environment)
+    assert.equal(startedPlan('https://a', environment), undefined)
+  })
+})
+
 describe('the record of applied plans', () => {
   test('shows what was started in each cluster and not finished', () => {
     const environment = { XDG_STATE_HOME: path.join(root, 'unfinished') }
@@ -234,6 +316,23 @@ describe('the record of applied plans', () => {
     assert.equal(unfinishedIn('https://b', environment), unfinishedWork('1234'))
   })
 
+  test('cannot be written where no folder can be created', async () => {
+    const plan = await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}')
+    const environment = { XDG_STATE_HOME: '/proc/no-folder' }
+    assert.throws(() => recordPlan(plan, environment), { code: 'ENOENT' })
+    assert.throws(() => noteUnfinished('https://a', 'x', environment), { code: 'ENOENT' })
+    assert.throws(() => noteStarted('https://a', 'x', environment), { code: 'ENOENT' })
+  })
+
+  test('is replaced as a whole: a user who reads the earlier record gets all of it', async () => {
+    const plan = await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}')
+    const environment = { XDG_STATE_HOME: path.join(root, 'replaced') }
+    const earlier = openSync(recordPlan(plan, environment), 'r')
+    recordPlan({ ...plan, createdAt: '2020-01-01' }, environment)
+    assert.equal(readFileSync(earlier, 'utf8'), planText(plan))
+    closeSync(earlier)
+  })
+
   test('finds a plan by its ID or file, and refuses one that was edited', async () => {
     const plan = await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}')
     const environment = { XDG_STATE_HOME: path.join(root, 'record') }
@@ -242,7 +341,11 @@ describe('the record of applied plans', () => {
       assert.deepEqual(planText(findAppliedPlan(given, environment)), planText(plan))
     for (const unknown of ['0123456789abcdef', '../../no/such/file'])
       assert.throws(() => findAppliedPlan(unknown, environment), /^Failure: Unknown plan \[/)
-    writeFileSync(file, planText({ ...plan, createdAt: 'x' }))
+    assert.throws(() => findAppliedPlan(path.dirname(file), environment), {
+      code: 'invalidInput',
+      message: /^Failed to read the plan \[.+\]: The path is a folder: expected a file$/,
+    })
+    writeFileSync(file, planText({ ...plan, createdAt: '2020-01-01' }))
     assert.throws(() => findAppliedPlan(plan.id, environment), /was edited or is damaged/)
   })
 

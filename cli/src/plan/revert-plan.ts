@@ -2,7 +2,7 @@ import { forbidden, notFound } from '@svc/domain/failure'
 import { formatCount } from '@svc/domain/text'
 import type { ClusterClient } from '../client/index.ts'
 import { type Change, fieldAt, isField, type Plan, progressOf, valueAt } from '../declared-state/index.ts'
-import { readLiveState } from '../live-state/index.ts'
+import { assertReadable, readLiveState } from '../live-state/index.ts'
 import type { PreviewRules } from '../preview/index.ts'
 import { markKeptUsed, type RulesChange, rulesPath } from '../rules/index.ts'
 import { type MadePlan, makePlan } from './make-plan.ts'
@@ -51,6 +51,7 @@ export async function planReversal(
   await assertSameCluster(applied, client)
   const { changes, warnings } = reversalOf(applied)
   const live = await readLiveState(client, new Set(changes.map(({ path }) => path[0]!)))
+  await assertReadable(client, live, changes)
   const progress = changes.map((change) => ({
     change,
     state: progressOf(change, valueAt(live, change.path)),

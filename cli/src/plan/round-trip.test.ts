@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -13,9 +14,10 @@ import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Failure } from '@svc/domain/failure'
 import { canonicalJson } from '@svc/domain/json'
+import { planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
-import { isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
-import { readLiveState } from '../live-state/index.ts'
+import { isNothing, meaningOf, type Plan, parsePlan, parseState, planOf } from '../declared-state/index.ts'
+import { incompleteNotice, readLiveState, withHiddenEntries } from '../live-state/index.ts'
 import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { existingStateFiles, schemaFile, writeState } from '../state-files/index.ts'
 import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
@@ -24,11 +26,13 @@ import {
   compareFiles,
   diffText,
   makePlan,
+  placeOfPassword,
   planHtml,
   planMarkdown,
   planReport,
   readDeclaredFiles,
   readPasswords,
+  readPlan,
   remainingSteps,
 } from './index.ts'
 import type { Step } from './safe-order.ts'
@@ -68,7 +72,12 @@ const preview = previewWith({})
 async function pull(cluster: ConfiguredCluster, folder: string) {
   const files = existingStateFiles(folder)
   const declared = parseState(files)
-  return writeState(folder, files, declared, await readLiveState(cluster))
+  return writeState(
+    folder,
+    files,
+    declared,
+    await withHiddenEntries(cluster, await readLiveState(cluster), declared),
+  )
 }
 
 const compare = (cluster: ConfiguredCluster, folder: string) =>
@@ -124,6 +133,9 @@ const name = fc.constantFrom(
   'ä: "quoted"',
   '- list',
   '~',
+  '<<',
+  '__proto__',
+  'constructor',
 )
 const period = fc.constantFrom('P1D', 'P1M', 'P1Y')
 const replicants = fc.dictionary(fc.constantFrom('hot', '_default_tier', 'a.b', '0'), fc.nat({ max: 3 }))
@@ -326,7 +338,119 @@ rules:
     assert.deepEqual(readdirSync(folder).sort(), ['rules.yaml', schemaFile])
   })
 
-  test('a pull changes only the lines of what differs, also behind a symbolic link', async () => {
+  test('a pull keeps what the user may not read, and a plan refuses it, with its position', async () => {
+    const cluster = configuredCluster({
+      rules: {
+        a: [{ type: 'dropForever' }],
+        b: [{ type: 'dropForever' }],
+        _default: [{ type: 'loadForever' }],
+      },
+      compaction: { b: { dataSource: 'b' } },
+    })
+    const folder = newFolder()
+    await pull(cluster, folder)
+    const before = filesIn(folder)
+    const [file] = [path.join(folder, 'rules.yaml')]
+    writeFileSync(file, `${readFileSync(file, 'utf8')}  gone:\n    - type: dropForever\n`)
+    const { plan } = await makePlan(cluster, await compare(cluster, folderOf('rules: {}')), preview, now)
+    cluster.hidden.add('b')
+    const [refused] = await Promise.allSettled([compare(cluster, folder)])
+    assert.equal((refused as PromiseRejectedResult).reason.code, 'forbidden')
+    const message = String((refused as PromiseRejectedResult).reason).replaceAll(`${folder}/`, '')
+    assert.match(
+      message,
+      /^Failure: compaction\.yaml:\d+:\d+: No access: .*\nrules\.yaml:\d+:\d+: No access:/,
+    )
+    cluster.configuration.rules.gone = []
+    assert.deepEqual((await pull(cluster, folder)).entries, ['rules.gone'])
+    assert.deepEqual(filesIn(folder), before)
+    // A rule that the user cannot see looks as if it was removed.
+    await assert.rejects(remainingSteps(cluster, plan, preview), {
+      code: 'forbidden',
+      message: 'Nothing was changed: the user has no permission to read [rules.b]',
+    })
+  })
+
+  describe('a pull by a user who may not read every datasource', () => {
+    const dropped = [{ type: 'dropForever' }]
+    const cluster = configuredCluster({
+      rules: { a: dropped, b: dropped, _default: [{ type: 'loadForever' }] },
+      compaction: { a: { dataSource: 'a' }, b: { dataSource: 'b' } },
+    })
+    const noticeFor = async (folder: string) => {
+      const declared = parseState(existingStateFiles(folder))
+      return incompleteNotice(await withHiddenEntries(cluster, await readLiveState(cluster), declared))
+    }
+
+    test('shows a notice that names the sections that leave out datasources', async () => {
+      cluster.hidden.clear()
+      assert.deepEqual(await noticeFor(newFolder()), [])
+      cluster.hidden.add('b')
+      const rest =
+        'If another user applies these files without --target, that removes the entries that were left out.'
+      const leftOut = 'Entries of datasources that this user may not read are left out of'
+      assert.deepEqual(await noticeFor(newFolder()), [
+        `${leftOut} [rules] and [compaction.datasources]. ${rest}`,
+      ])
+      assert.deepEqual(await noticeFor(folderOf('rules: {a: []}')), [`${leftOut} [rules]. ${rest}`])
+      assert.deepEqual(await noticeFor(folderOf('coordinator: {maxSegmentsToMove: 5}')), [])
+    })
+
+    test('writes no empty section, which would remove what the user may not read', async () => {
+      const [folder, other] = [newFolder(), newFolder()]
+      cluster.hidden.add('b')
+      await pull(cluster, other)
+      assert.match(filesIn(other)['compaction.yaml']!, /datasources:\n {4}a:/)
+      cluster.hidden.add('a')
+      await pull(cluster, folder)
+      assert.doesNotMatch(filesIn(folder)['compaction.yaml']!, /datasources/)
+      cluster.hidden.delete('a')
+      delete cluster.configuration.compaction.a
+      assert.deepEqual((await pull(cluster, other)).entries, ['compaction.datasources.a'])
+      assert.doesNotMatch(filesIn(other)['compaction.yaml']!, /datasources/)
+      cluster.hidden.clear()
+      assert.deepEqual(
+        (await compare(cluster, folder)).changes.map((one) => one.path),
+        [
+          ['rules', 'a'],
+          ['rules', 'b'],
+        ],
+      )
+    })
+  })
+
+  test('a pull that cannot write every file writes none, and can be repeated', async () => {
+    const [cluster, folder] = [configuredCluster({ logins: { bob: 'secret' } }), newFolder()]
+    // The last file of the four cannot be written.
+    mkdirSync(path.join(folder, `security.yaml.${process.pid}.tmp`))
+    await assert.rejects(pull(cluster, folder), {
+      code: 'invalidInput',
+      message: /^Failed to write \[.+security\.yaml\]: EISDIR.+ No file was changed\.$/,
+    })
+    assert.deepEqual(readdirSync(folder), [])
+    await pull(cluster, folder)
+    const files = ['compaction.yaml', 'coordinator.yaml', 'rules.yaml', 'security.yaml', schemaFile]
+    assert.deepEqual(readdirSync(folder).sort(), files)
+  })
+
+  test('a pull into a folder that cannot be created fails', async () => {
+    await assert.rejects(pull(configuredCluster({}), '/proc/state/of-a-cluster'), {
+      code: 'invalidInput',
+      message: /^Failed to write \[\/proc\/state\/of-a-cluster\/.+\]: ENOENT.+ No file was changed\.$/,
+    })
+  })
+
+  test('a pull that cannot replace a file names the ones that it replaced, and leaves no other files', async () => {
+    const [cluster, folder] = [configuredCluster({ logins: { bob: 'secret' } }), newFolder()]
+    mkdirSync(path.join(folder, schemaFile))
+    await assert.rejects(pull(cluster, folder), {
+      code: 'invalidInput',
+      message: /^Failed to replace \[.+\]: E\w+.+ Files that were replaced before it: \[.*\]\.$/,
+    })
+    assert.ok(!readdirSync(folder).some((name) => name.endsWith('.tmp')))
+  })
+
+  test('a pull changes only the lines that differ, even behind a symbolic link', async () => {
     const [folder, other] = [newFolder(), newFolder()]
     const text = `coordinator:\r
     maxSegmentsToMove: 100   # not too many\r
@@ -403,7 +527,7 @@ describe('apply', () => {
     assert.deepEqual(waits, ['losses after 1'])
   })
 
-  test('after an interruption anywhere, also in a wait, rules that lose data are applied only after a wait', async () => {
+  test('after an interruption anywhere, even in a wait, rules that lose data are applied only after a wait', async () => {
     const lossy: PreviewRules = async (body) =>
       previewWith(Object.hasOwn(body.rules as object, 'b') ? { a: 0, b: 3 } : { a: 0 })(body)
     for (const interruptedAt of ['request 1', 'wait', 'request 2', 'request 3'] as const) {
@@ -468,6 +592,49 @@ describe('apply', () => {
     })
   })
 
+  test('a plan of some parts ignores changes of other parts, but not of its own', async () => {
+    const cluster = configuredCluster({ rules: { a: [], b: [] } })
+    const folder = folderOf('rules:\n  a: [{type: loadForever}]\n  b: [{type: loadForever}]\n')
+    const planned = async (...parts: string[]) => {
+      const compared = await compareFiles(cluster, readDeclaredFiles(folder), { parts, create: true })
+      const { plan } = await makePlan(cluster, compared, preview, now)
+      return parsePlan(JSON.parse(JSON.stringify(plan)), 'plan.json')
+    }
+    const [some, all] = [await planned('rules.a'), await planned()]
+    cluster.configuration.rules.b = [{ type: 'dropForever' }]
+    cluster.configuration.rules.c = [{ type: 'loadForever' }]
+    const { steps } = await remainingSteps(cluster, some, preview)
+    assert.deepEqual(
+      steps.flatMap(({ changes }) => changes.map((one) => one.path)),
+      [['rules', 'a']],
+    )
+    await assert.rejects(remainingSteps(cluster, all, preview), /\[rules\.b\], \[rules\.c\]/)
+    cluster.configuration.rules.a = [{ type: 'dropForever' }]
+    await assert.rejects(remainingSteps(cluster, some, preview), /created: \[rules\.a\]\. Create/)
+  })
+
+  test('escapes control characters in the names of a plan', async () => {
+    const { cluster, plan } = await twoRules()
+    const { version: _, id: __, ...contents } = plan
+    const [change] = plan.changes
+    const forged = planOf({
+      ...contents,
+      changes: [{ ...change!, path: ['rules', 'a\u001b[31m'], before: [{ type: 'dropForever' }], after: [] }],
+    })
+    const other = { ...cluster.configuration.rules, 'a\u001b[31m': [{ type: 'loadForever' }] }
+    await assert.rejects(remainingSteps(configuredCluster({ rules: other }), forged, preview), {
+      message: /\[rules\.a\\u001b\[31m\]/,
+    })
+  })
+
+  test('a loss of a datasource that is named like a method is compared with no loss', async () => {
+    const { cluster, folder } = await twoRules()
+    const { plan } = await makePlan(cluster, await compare(cluster, folder), preview, now)
+    await assert.rejects(remainingSteps(cluster, plan, previewWith({ constructor: 1 })), {
+      message: /segments of \[constructor\] that are marked as unused: 1 \(10 B\) instead of 0 \(0 B\)/,
+    })
+  })
+
   test('refuses a plan if more data would be lost, but not if less would', async () => {
     const { cluster, folder } = await twoRules()
     const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }), now)
@@ -479,7 +646,7 @@ describe('apply', () => {
     assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 2 }))).done, 0)
   })
 
-  test('refuses a plan if as many segments would be lost, but larger ones', async () => {
+  test('refuses a plan if the same number of segments would be lost, but larger ones', async () => {
     const { cluster, folder } = await twoRules()
     const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }, 1e6), now)
     await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 3 }, 1e9)), {
@@ -510,6 +677,110 @@ describe('apply', () => {
     )
   })
 
+  describe('refuses a plan with a change that svc does not make, even if its ID matches its contents', () => {
+    const path = ['rules', 'a']
+    const user = ['authorizers', 'basic', 'users', 'a']
+    const login = ['authenticators', 'basic', 'users', 'a']
+    const cases: [name: string, change: object, message: RegExp][] = [
+      [
+        'a path of another kind',
+        { kind: 'rules', path: ['prices', 'a'], after: [] },
+        /Invalid value \[prices\.a\] for \[changes\[0\]\.path\]/,
+      ],
+      [
+        'a name that is a part of a URL',
+        { kind: 'rules', path: ['rules', '..'], after: [] },
+        /\[rules\.\.\.\] for/,
+      ],
+      ['a path without a name', { kind: 'rules', path: ['rules'], after: [] }, /Invalid value \[rules\] for/],
+      ['rules that are not a list', { kind: 'rules', path, after: 'x' }, /\[changes\[0\]\.after\]/],
+      ['earlier rules that are not a list', { kind: 'rules', path, before: 5 }, /\[changes\[0\]\.before\]/],
+      ['roles that are not names', { kind: 'users', path: user, after: [5] }, /\[changes\[0\]\.after/],
+      [
+        'a group mapping without a pattern',
+        { kind: 'groupMappings', path: ['authorizers', 'basic', 'groupMappings', 'a'], after: {} },
+        /\[changes\[0\]\.after\.groupPattern\]/,
+      ],
+      [
+        'a password',
+        { kind: 'logins', path: login, after: { password: 'secret' } },
+        /expected an object with/,
+      ],
+      [
+        'compaction that is not an object',
+        { kind: 'compactionDatasources', path: ['compaction', 'datasources', 'a'], after: 5 },
+        /\[changes\[0\]\.after\]/,
+      ],
+      [
+        'a field without a value',
+        { kind: 'coordinator', path: ['coordinator', 'x'], before: 1 },
+        /\.after\]/,
+      ],
+      [
+        'a new user without a value',
+        { kind: 'logins', path: login, action: 'add' },
+        /Invalid value \[add\] for \[changes\[0\]\.action\]: expected \[remove\]/,
+      ],
+      [
+        'a removal that adds a user',
+        { kind: 'logins', path: login, action: 'remove', after: {} },
+        /Invalid value \[remove\] for \[changes\[0\]\.action\]: expected \[add\] or \[change\]/,
+      ],
+    ]
+    for (const [name, change, message] of cases)
+      test(name, async () => {
+        const { plan } = await twoRules()
+        const { version: _, id: __, ...contents } = plan
+        const changes = [{ action: 'change', ...change }] as unknown as Plan['changes']
+        const saved = JSON.parse(JSON.stringify(planOf({ ...contents, changes }))) as unknown
+        assert.throws(() => parsePlan(saved, 'plan.json'), { code: 'invalidInput', message })
+      })
+  })
+
+  describe('refuses a plan with a part that svc does not write, even if its ID matches its contents', () => {
+    const expected = 'the path of an entry, such as \\[\\["rules","wikipedia"\\]\\]'
+    const rows: [contents: object, line: RegExp][] = [
+      ...['notjson', 'null', '[1]', '[]', '["rules"', '{"a":"b"}'].map((key): [object, RegExp] => [
+        { read: { [key]: 'x' } },
+        new RegExp(`^plan\\.json:9:\\d+: Invalid name \\[.*\\] in \\[read\\]: expected ${expected}$`),
+      ]),
+      [
+        { read: { '["rules","\u001b[31m"]': 'x' } },
+        /^plan\.json:9:\d+: Invalid name \[\["rules","\\u001b\[31m"\]\] in \[read\]/,
+      ],
+      [
+        { unusedSegments: { '..': [] } },
+        /^plan\.json:\d+:\d+: Invalid name \[\.\.\] in \[unusedSegments\]: expected the name of a datasource$/,
+      ],
+      [{ unusedSegments: { '\ud800': [] } }, /: Invalid name \[\\ud800\] in \[unusedSegments\]/],
+      [{ createdAt: 'yesterday' }, /^plan\.json:\d+:\d+: .*\[yesterday\] for \[createdAt\]/],
+      [
+        { changes: [{ kind: 'rules', path: ['rules', '\ud800'], action: 'change', after: [] }] },
+        /: Invalid value \[rules\.\\ud800\] for \[changes\[0\]\.path\]/,
+      ],
+    ]
+    for (const [contents, line] of rows)
+      test(JSON.stringify(contents), () => {
+        const plan = planOf({
+          cluster: 'http://router',
+          createdAt: now.toISOString(),
+          changes: [],
+          losses: {},
+          read: {},
+          ...contents,
+        } as Parameters<typeof planOf>[0])
+        const file = path.join(newFolder(), 'plan.json')
+        writeFileSync(file, planText(plan))
+        assert.throws(
+          () => readPlan(file),
+          (error: Error) => {
+            assert.match(error.message.replace(/^.*(?=plan\.json:)/, ''), line)
+            return true
+          },
+        )
+      })
+  })
+
   test('applies nothing if a permission is missing for one part, and says which', async () => {
     const { cluster, steps } = await twoRules()
     cluster.denied.add('/svc/coordinator/v1/rules/b')
@@ -518,6 +789,22 @@ describe('apply', () => {
       message: 'Nothing was applied: the user has no permission to change [rules.b]',
     })
     assert.deepEqual(cluster.written, [])
+  })
+
+  test('applies nothing if the user may not override the policy of the cluster, and says which part needs it', async () => {
+    const cluster = configuredCluster({ rules: { a: [], _default: [] } })
+    const folder = folderOf('coordinator: {maxSegmentsToMove: 5}\nrules: {a: [{type: dropForever}]}\n')
+    const { steps } = await makePlan(cluster, await compare(cluster, folder), preview, now)
+    cluster.denied.add('/svc/coordinator/v1/rules/a?overridePolicy')
+    const overriding = { ...context(cluster), overridesPolicy: true }
+    await assert.rejects(applySteps(overriding, firstOf(steps), events), {
+      code: 'forbidden',
+      message:
+        'Nothing was applied: to change [rules.a] with --override-policy, the user needs permission [WRITE] on [CONFIG] [rulesOverride]',
+    })
+    assert.deepEqual(cluster.written, [])
+    await applySteps(context(cluster), firstOf(steps), events)
+    assert.equal(cluster.written.length, 2)
   })
 
   test('stops if someone else changes an entry in the meantime, and says what was applied', async () => {
@@ -592,14 +879,24 @@ compaction: {datasources: {wiki: {skipOffsetFromLatest: P9D}}}`
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
-        fc.constantFrom('rules', 'coordinator', 'compaction', 'authorizers'),
+        fc.constantFrom(
+          'rules',
+          'coordinator',
+          'compaction',
+          'newCompaction',
+          'users',
+          'newUsers',
+          'newRoles',
+          'newMappings',
+        ),
         async (scheduler, part) => {
           const cluster = configuredCluster({
             rules: { a: [], b: [] },
             compaction: { a: { dataSource: 'a' } },
-            roles: { a: [], b: [] },
+            roles: { a: [], b: [], c: [] },
             users: { a: [] },
           })
+          const read = (name: string) => `{resource: {type: DATASOURCE, name: ${name}}, action: READ}`
           const planFor = async (text: string) =>
             (await makePlan(cluster, await compare(cluster, folderOf(text)), preview, now)).steps
           const texts: Record<string, (first: boolean) => string> = {
@@ -610,7 +907,14 @@ compaction: {datasources: {wiki: {skipOffsetFromLatest: P9D}}}`
             coordinator: (first) => `coordinator: {maxSegmentsToMove: ${first ? 1 : 2}}`,
             compaction: (first) =>
               `compaction: {datasources: {a: {skipOffsetFromLatest: ${first ? 'P3D' : 'P2D'}}}}`,
-            authorizers: (first) => `authorizers: {basic: {users: {a: [${first ? 'a' : 'b'}]}}}`,
+            newCompaction: (first) =>
+              `compaction: {datasources: {a: {}, b: {skipOffsetFromLatest: ${first ? 'P3D' : 'P2D'}}}}`,
+            users: (first) => `authorizers: {basic: {users: {a: [${first ? 'a' : 'b'}, c]}}}`,
+            newUsers: (first) => `authorizers: {basic: {users: {a: [], new: [${first ? 'a' : 'b'}, c]}}}`,
+            newRoles: (first) =>
+              `authorizers: {basic: {roles: {a: [], b: [], c: [], new: [${read(first ? 'a' : 'b')}]}}}`,
+            newMappings: (first) =>
+              `authorizers: {basic: {groupMappings: {new: {groupPattern: "*", roles: [${first ? 'a' : 'b'}]}}}}`,
           }
           const both = [await planFor(texts[part]!(true)), await planFor(texts[part]!(false))]
           const slow = {
@@ -631,7 +935,7 @@ compaction: {datasources: {wiki: {skipOffsetFromLatest: P9D}}}`
           assert.deepEqual(changes, [])
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 120 },
     )
   })
 
@@ -659,6 +963,34 @@ authorizers:
     assert.deepEqual((await compare(cluster, folder)).changes, [])
   })
 
+  test('names the place of a password that is missing or invalid', async () => {
+    const folder = folderOf(
+      'authenticators:\n  basic:\n    users:\n      new: {password: {environment: NEW}}\n      old: {password: {file: none.txt}}\n',
+    )
+    const files = readDeclaredFiles(folder)
+    const { changes } = await compareFiles(configuredCluster({ logins: {} }), files, {
+      parts: [],
+      create: true,
+    })
+    const rows: [name: string, environment: Record<string, string>, expected: RegExp][] = [
+      ['new', {}, /^.*\.yaml:4:13: Missing password for \[authenticators\.basic\.users\.new\]: /],
+      ['new', { NEW: 'x' }, /^.*\.yaml:4:13: Invalid password for \[authenticators\.basic\.users\.new\] in /],
+      [
+        'old',
+        {},
+        /^.*\.yaml:5:13: Failed to read the password for \[authenticators\.basic\.users\.old\] in /,
+      ],
+    ]
+    for (const [name, environment, message] of rows) {
+      const steps = [
+        { phase: 'access' as const, changes: changes.filter(({ path: at }) => at.at(-1) === name) },
+      ]
+      assert.throws(() => readPasswords(steps, environment, 5, (change) => placeOfPassword(files, change)), {
+        message,
+      })
+    }
+  })
+
   test('refuses a missing password before anything is applied', async () => {
     const cluster = configuredCluster()
     const folder = newFolder()
@@ -677,7 +1009,8 @@ authorizers:
 describe('plan', () => {
   const message = async (cluster: ConfiguredCluster, text: string, create = false): Promise<string> => {
     const folder = folderOf(text)
-    return await compareFiles(cluster, readDeclaredFiles(folder), { parts: [], create }).then(
+    const compared = async () => await compareFiles(cluster, readDeclaredFiles(folder), { parts: [], create })
+    return await compared().then(
       () => '',
       (error: Error) => error.message.replaceAll(`${folder}/`, ''),
     )
@@ -707,6 +1040,13 @@ describe('plan', () => {
     )
   })
 
+  test('reports a datasource with an invalid name only once', async () => {
+    const cluster = configuredCluster({ rules: {} })
+    const files = readDeclaredFiles(folderOf('rules:\n  "a\\e[2J": []\n'))
+    const compared = compareFiles(cluster, files, { parts: [], create: false })
+    await assert.rejects(compared, { message: /^.*:2:3: Invalid value \[a\\u001b\[2J\] for .*$/ })
+  })
+
   test('--target plans only these parts, and refuses one that does not exist', async () => {
     const cluster = configuredCluster()
     const folder = folderOf('rules:\n  a.b: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n')
@@ -716,9 +1056,40 @@ describe('plan', () => {
       )
     assert.deepEqual(await changesOf('rules.a.b'), [['rules', 'a.b']])
     assert.deepEqual(await changesOf('coordinator'), [['coordinator', 'maxSegmentsToMove']])
+    // A dot in a name is not the end of another name.
+    await assert.rejects(changesOf('rules.a'), /Invalid value \[rules\.a\] for \[--target\]/)
     await assert.rejects(changesOf('rules.c'), /Invalid value \[rules\.c\] for \[--target\]/)
     cluster.configuration.coordinator.maxSegmentsToMove = 5
     assert.deepEqual(await changesOf('coordinator.maxSegmentsToMove'), [])
+  })
+
+  test('--target does not include other datasources whose names continue with a dot', async () => {
+    const cluster = configuredCluster({ rules: { a: [], 'a.b': [{ type: 'loadForever' }] } })
+    const folder = folderOf('rules:\n  a: [{type: loadForever}]\n  a.b: [{type: loadByMoon}]\n')
+    const options = { parts: ['rules.a'], create: true }
+    const { changes } = await compareFiles(cluster, readDeclaredFiles(folder), options)
+    assert.deepEqual(
+      changes.map((one) => one.path),
+      [['rules', 'a']],
+    )
+  })
+
+  test('refuses invalid users, even those that the cluster already has', async () => {
+    const cluster = configuredCluster({ logins: { bob: 'secret' } })
+    const users = (bob: string) => `authenticators:\n  basic:\n    users:\n      bob: ${bob}\n`
+    assert.equal(await message(cluster, users('{}')), '')
+    assert.equal(
+      await message(cluster, users('{password: in-the-file}')),
+      'state.yaml:4:23: Invalid value for [authenticators.basic.users.bob.password]: expected an object with [file] or [environment]; YAML files never contain passwords',
+    )
+    assert.equal(
+      await message(cluster, users('in-the-file')),
+      'state.yaml:4:12: Invalid value for [authenticators.basic.users.bob]: expected an object with an optional [password]',
+    )
+    assert.equal(
+      await message(cluster, users('{pasword: {environment: BOB}}')),
+      'state.yaml:4:13: Unknown field [authenticators.basic.users.bob.pasword]: expected one of [password]',
+    )
   })
 
   test('shows changes as a difference, in every format', async () => {
@@ -749,7 +1120,39 @@ describe('plan', () => {
     assert.ok(html.includes('<h2>rules.&lt;b&gt;`</h2>') && !html.includes('<b>`'))
   })
 
-  test('shows only what means something else', async () => {
+  test('can remove rules of a Druid cluster under a name that svc refuses', async () => {
+    const cluster = configuredCluster({ rules: { 'a\u001b[31m': [{ type: 'dropForever' }], b: [] } })
+    const bodies: object[] = []
+    const noting: PreviewRules = async (body) => {
+      bodies.push(body)
+      return await preview(body)
+    }
+    const planned = async (text: string) =>
+      await makePlan(cluster, await compare(cluster, folderOf(text)), noting, now)
+    await planned('rules: {}')
+    const { steps } = await planned('rules: {b: [{type: loadForever}]}')
+    assert.deepEqual(bodies, [{ rules: { b: [{ type: 'loadForever' }] } }])
+    await applySteps({ client: cluster, headers: {}, passwordOf: () => undefined }, firstOf(steps), events)
+    assert.deepEqual(cluster.configuration.rules['a\u001b[31m'], [])
+  })
+
+  test('escapes control characters in values of a Druid cluster', async () => {
+    const strange = { type: 'loadForever', tieredReplicants: { 'a\u009b31m\u202e': 1 } }
+    const cluster = configuredCluster({ rules: { wiki: [strange] } })
+    const { plan } = await makePlan(
+      cluster,
+      await compare(cluster, folderOf('rules: {wiki: []}')),
+      preview,
+      now,
+    )
+    const report = planReport(plan, ['Tier [a\u009b31m\u202e] is full'], undefined)
+    for (const text of [diffText(report.blocks).join('\n'), planMarkdown(report), planHtml(report)]) {
+      assert.match(text, /a\\u009b31m\\u202e/)
+      assert.doesNotMatch(text, /[\u009b\u202e]/)
+    }
+  })
+
+  test('shows only differences in meaning', async () => {
     const before = { type: 'loadByInterval', interval: '2001-02-01T00:00:00.000Z/2001-03-01T00:00:00.000Z' }
     const cluster = configuredCluster({ rules: { wiki: [before] } })
     const folder = folderOf(

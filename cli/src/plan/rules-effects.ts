@@ -1,18 +1,33 @@
+import { Failure } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
 import { losesSegments, lossOf } from '@svc/domain/saved-plan'
+import { readRulesName } from '@svc/domain/validation'
 import { type Change, grownLosses, type Loss } from '../declared-state/index.ts'
 import { type AnsweredPreview, isKnown, type PreviewRules } from '../preview/index.ts'
 import type { RulesEffect, RulesEffects } from './safe-order.ts'
 
-/** The changes to rules, as the body of a preview; undefined if no rules change. */
+/**
+ * The changes to rules, as the body of a preview; undefined if no rules change. Rules under names that svc refuses are left out:
+ * only Druid has them, and no data can be ingested under these names.
+ */
 export function previewBodyOf(changes: readonly Change[]): Readonly<Record<string, unknown>> | undefined {
-  const lists = changes.filter(({ kind }) => kind === 'rules')
+  const lists = changes.filter(({ kind, path }) => kind === 'rules' && isRulesName(path.at(-1)!))
   if (lists.length === 0) return undefined
   const rules = lists.map(({ path, after = [] }) => [path.at(-1)!, after] as const)
   const defaults = rules.find(([name]) => name === defaultRulesName)
   return {
     rules: Object.fromEntries(rules.filter(([name]) => name !== defaultRulesName)),
     ...(defaults === undefined ? {} : { defaultRules: defaults[1] }),
+  }
+}
+
+function isRulesName(name: string): boolean {
+  try {
+    readRulesName(name, '')
+    return true
+  } catch (error) {
+    if (error instanceof Failure) return false
+    throw error
   }
 }
 
@@ -36,12 +51,11 @@ export async function effectsOf(
   const order: readonly RulesEffect[] = ['additions', 'moves', 'losses']
   let ofDefaults: RulesEffect = 'additions'
   for (const [name, { effects: found }] of Object.entries(answer.summary.datasources)) {
-    const effect: RulesEffect =
-      losses[name] !== undefined
-        ? 'losses'
-        : found.dropped.segments + found.moved.segments > 0
-          ? 'moves'
-          : 'additions'
+    const effect: RulesEffect = Object.hasOwn(losses, name)
+      ? 'losses'
+      : found.dropped.segments + found.moved.segments > 0
+        ? 'moves'
+        : 'additions'
     effects.set(name, effect)
     if (!changed.has(name) && order.indexOf(effect) > order.indexOf(ofDefaults)) ofDefaults = effect
   }

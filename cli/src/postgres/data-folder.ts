@@ -13,7 +13,7 @@ import {
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { conflict, unavailable } from '@svc/domain/failure'
-import type { HomeLayout } from '../home/index.ts'
+import { type HomeLayout, homeArgument } from '../home/index.ts'
 import { identify, isRunning } from '../processes/index.ts'
 import { postgresMajor } from './binaries.ts'
 import type { RunAs } from './run-as.ts'
@@ -36,7 +36,7 @@ export function checkDataFolder(home: HomeLayout): void {
       : `was created with Postgres [${version}], expected [${postgresMajor}]`
   throw conflict(
     `Home [${home.root}] ${problem}. ` +
-      'Delete all state of this home with ./svc reset, or select another home with --home.',
+      `Delete all state of this home with ./svc reset${homeArgument(home.root)}, or select another home with --home.`,
   )
 }
 
@@ -98,7 +98,7 @@ function checkOwner(home: HomeLayout): void {
   if (uid === undefined || uid === 0 || owner === uid) return
   throw conflict(
     `[${home.postgres}] is owned by user ID [${owner}], but you are user ID [${uid}]. ` +
-      'Run ./svc as the user who created the home, or choose another home with --home.',
+      'Run ./svc as the user who created the home, or select another home with --home.',
   )
 }
 
@@ -150,6 +150,13 @@ async function copyFolder(from: string, to: string, signal: AbortSignal): Promis
   })
 }
 
+const noLoader =
+  'Postgres does not run on this system, because the GNU C library is missing. For example, Alpine Linux is unsupported.'
+
+/** Whether a program exists, but not what it needs to be loaded. */
+const isWithoutLoader = (error: NodeJS.ErrnoException, file: string): boolean =>
+  error.code === 'ENOENT' && existsSync(file)
+
 async function runTool(
   runAs: RunAs,
   program: string,
@@ -177,7 +184,7 @@ async function runTool(
   })
   child.stdin.end(input)
   const status = await new Promise<number | string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
+    child.once('error', (error) => resolve(isWithoutLoader(error, file!) ? noLoader : error.message))
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   signal.throwIfAborted()
@@ -186,6 +193,7 @@ async function runTool(
   if (status === 0 && !reported) return
   if (printed.includes('No space left on device'))
     throw Object.assign(new Error(reported), { code: 'ENOSPC' })
+  if (status === noLoader) throw unavailable(noLoader)
   const lastLine = printed.trim().split('\n').at(-1)
   throw unavailable(
     `Failed to create the Postgres data folder: ${reported ?? (lastLine || `${program} exited with status [${status}]`)}`,

@@ -1,5 +1,6 @@
 import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
+import { escapeInvisible } from '@svc/domain/validation'
 import type { RuleBands } from '../rules/index.ts'
 import { formatBytes, shortName } from '../terminal/index.ts'
 
@@ -94,4 +95,4 @@ function axisOf({ start, widthMs, count }: AnsweredBuckets, columns: number): st
 }
 
 // Leaves room for the word before.
-const short = (tier: string): string => shortName(tier, labelWidth - ' before '.length)
+const short = (tier: string): string => shortName(escapeInvisible(tier), labelWidth - ' before '.length)

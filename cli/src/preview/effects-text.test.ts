@@ -13,6 +13,8 @@ const some = {
   days: 31,
   interval: `2001-01-01${midnight}/2001-02-01${midnight}`,
 }
+// Effects on segments have no number of replicas.
+const { copies: _, ...lost } = some
 const effectsWith = (more: object): AnsweredEffects =>
   ({
     ...Object.fromEntries(effectNames.map((name) => [name, none])),
@@ -26,14 +28,14 @@ describe('the loss in words', () => {
     [{}, ['No segments are affected.']],
     [{ loaded: some }, ['All data stays queryable.']],
     [
-      { unqueryable: { ...some, queryableBefore: 31 }, unused: some },
+      { unqueryable: { ...lost, queryableBefore: 31 }, unused: lost },
       [
         '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
         '31 segments (104.1 kB, 31 days) will be marked as unused.',
       ],
     ],
     [
-      { unqueryable: { ...some, segments: 1, days: null, queryableBefore: 0 } },
+      { unqueryable: { ...lost, segments: 1, days: null, queryableBefore: 0 } },
       ['1 segment (104.1 kB) will be unqueryable (it already was).'],
     ],
     [
@@ -41,12 +43,26 @@ describe('the loss in words', () => {
       [
         'All data stays queryable.',
         '31 segments cannot be loaded because these tiers have no servers: [hott, x].',
+        '62 replicas of 31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
+      ],
+    ],
+    [
+      { doesNotFit: { ...some, copies: 31 } },
+      [
+        'All data stays queryable.',
         '31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
       ],
     ],
   ]
   for (const [effects, sentences] of cases)
     test(sentences[0]!, () => assert.deepEqual(lossSentences({ effects: effectsWith(effects) }), sentences))
+
+  test('is limited to the datasources that the user may read', () => {
+    const readable = 'of the datasources that this user may read'
+    const first = (effects: object) => lossSentences({ effects: effectsWith(effects) }, true)[0]
+    assert.equal(first({}), `No segments ${readable} are affected.`)
+    assert.equal(first({ loaded: some }), `All data ${readable} stays queryable.`)
+  })
 })
 
 describe('the loss within a horizon', () => {
@@ -72,12 +88,47 @@ describe('the loss within a horizon', () => {
       ],
     ],
     [
-      { unqueryable: { ...some, queryableBefore: 31 }, unused: { ...some, segments: 30 } },
+      { unqueryable: { ...lost, queryableBefore: 31 }, unused: { ...lost, segments: 30 } },
       { unused: later({ segments: 31, bytes: 104_055 }) },
       [
         '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
         '30 segments (104.1 kB, 31 days) will be marked as unused.',
         'By 2026-12-26, 1 segment (1 B) will be marked as unused, the first on 2026-11-29.',
+      ],
+    ],
+    [
+      { unqueryable: { ...lost, queryableBefore: 31 }, unused: { ...lost, segments: 30 } },
+      { unqueryable: later({ added: { segments: 45, bytes: 1.8e9 } }) },
+      [
+        '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
+        '30 segments (104.1 kB, 31 days) will be marked as unused.',
+        'From 2026-11-29, up to 45 segments (1.8 GB) that are not affected now will be unqueryable.',
+      ],
+    ],
+    [
+      { doesNotFit: some, underReplicated: some },
+      { doesNotFit: later({ copies: 90, tiers: ['cold', 'hot'] }), underReplicated: later({ copies: 90 }) },
+      [
+        'All data stays queryable.',
+        '62 replicas of 31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
+        'From 2026-11-29, additional replicas do not fit in tiers [cold, hot]: up to 90 replicas of 60 segments (2.4 GB) in total.',
+      ],
+    ],
+    [
+      { waitingForTier: { ...some, tiers: ['hott'] } },
+      { waitingForTier: later({ copies: 90, tiers: ['hott'] }) },
+      [
+        'All data stays queryable.',
+        '31 segments cannot be loaded because these tiers have no servers: [hott].',
+        'From 2026-11-29, additional replicas cannot be loaded because these tiers have no servers: [hott] (up to 60 segments in total).',
+      ],
+    ],
+    [
+      { underReplicated: some },
+      { underReplicated: later({ copies: 90 }) },
+      [
+        'All data stays queryable.',
+        'From 2026-11-29, additional replicas will be missing: up to 90 of 60 segments (2.4 GB) in total.',
       ],
     ],
     [
@@ -93,7 +144,7 @@ describe('the loss within a horizon', () => {
       { underReplicated: later({ copies: 60 }) },
       [
         'No segments are affected now.',
-        'From 2026-11-29, up to 60 segments (2.4 GB) will have fewer replicas than their rules require.',
+        'From 2026-11-29, up to 60 replicas of 60 segments (2.4 GB) will be missing.',
       ],
     ],
   ]
@@ -134,6 +185,8 @@ test('the table of effects begins with the sum of several datasources', () => {
 })
 
 describe('--fail-on', () => {
+  const warnings: [] = []
+
   test('names effects, separated by commas', () => {
     assert.deepEqual(parseFailOn('unqueryable, doesNotFit'), ['unqueryable', 'doesNotFit'])
     assert.throws(() => parseFailOn('unqueryable,loaded'), {
@@ -144,25 +197,45 @@ describe('--fail-on', () => {
   })
 
   test('fails only for these effects, with the reason in one line', () => {
-    const effects = effectsWith({ unused: some, underReplicated: some })
-    assert.equal(failureReason({ effects, laterLosses: {} }, ['unqueryable', 'doesNotFit']), undefined)
+    const effects = effectsWith({ unused: lost, underReplicated: some })
     assert.equal(
-      failureReason({ effects }, ['unqueryable', 'unused', 'underReplicated', 'unused']),
+      failureReason({ summary: { effects, laterLosses: {} }, warnings }, ['unqueryable', 'doesNotFit']),
+      undefined,
+    )
+    assert.equal(
+      failureReason({ summary: { effects }, warnings }, [
+        'unqueryable',
+        'unused',
+        'underReplicated',
+        'unused',
+      ]),
       'Failed because of --fail-on: [unused] (31 segments), [underReplicated] (31 segments)',
+    )
+  })
+
+  test('fails if the change may affect datasources that the user may not read', () => {
+    const preview = {
+      summary: { effects: effectsWith({}) },
+      warnings: [{ type: 'incompletePreview', message: '' }],
+    }
+    assert.equal(failureReason(preview, []), undefined)
+    assert.equal(
+      failureReason(preview, ['unused']),
+      'Failed because of --fail-on: the effects on datasources that this user may not read are unknown',
     )
   })
 
   test('fails for effects within the horizon', () => {
     const from = `2026-11-29${midnight}`
     const laterLosses = {
-      unused: { from, segments: 40, bytes: 1 },
+      unused: { from, segments: 40, bytes: 1, added: { segments: 9, bytes: 1 } },
       doesNotFit: { from, segments: 2, copies: 3, bytes: 1 },
     }
-    const summary = { effects: effectsWith({ unused: some }), laterLosses }
-    assert.equal(failureReason(summary, ['unqueryable', 'underReplicated']), undefined)
+    const summary = { effects: effectsWith({ unused: lost }), laterLosses }
+    assert.equal(failureReason({ summary, warnings }, ['unqueryable', 'underReplicated']), undefined)
     assert.equal(
-      failureReason(summary, ['unused', 'doesNotFit']),
-      `Failed because of --fail-on: [unused] (31 segments now, and 40 segments from 2026-11-29), [doesNotFit] (2 segments from 2026-11-29)`,
+      failureReason({ summary, warnings }, ['unused', 'doesNotFit']),
+      `Failed because of --fail-on: [unused] (31 segments now, and 9 more segments from 2026-11-29), [doesNotFit] (2 segments from 2026-11-29)`,
     )
   })
 })

@@ -31,9 +31,12 @@ const alwaysListed: ReadonlySet<string> = new Set<EffectName>([
 /** The losses of a preview. */
 type LossSummary = Pick<AnsweredSummary, 'effects' | 'laterLosses' | 'steps'>
 
-/** What a change loses, in sentences: first at the time of the preview, then within its horizon. */
-export function lossSentences(summary: LossSummary): string[] {
-  return [...lossesNow(summary), ...lossesLater(summary)]
+/**
+ * What a change loses, in sentences: first at the time of the preview, then within its horizon. `isPartial` if it may also affect
+ * datasources that the user may not read.
+ */
+export function lossSentences(summary: LossSummary, isPartial = false): string[] {
+  return [...lossesNow(summary, isPartial), ...lossesLater(summary)]
 }
 
 /** Whether a change loses anything, now or within the horizon. */
@@ -43,65 +46,102 @@ export function hasLosses({ effects, laterLosses = {} }: LossSummary): boolean {
   return now.some(({ segments }) => segments > 0) || Object.keys(laterLosses).length > 0
 }
 
-function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
-  if (Object.values(effects).every(({ segments }) => segments === 0))
-    return [
-      Object.keys(laterLosses).length === 0 ? 'No segments are affected.' : 'No segments are affected now.',
-    ]
+function lossesNow({ effects, laterLosses = {} }: LossSummary, isPartial: boolean): string[] {
+  const readable = isPartial ? ' of the datasources that this user may read' : ''
+  if (Object.values(effects).every(({ segments }) => segments === 0)) {
+    const isLater = Object.keys(laterLosses).length > 0
+    return [`No segments${readable} are affected${isLater ? ' now' : ''}.`]
+  }
   const { unqueryable, unused, waitingForTier, doesNotFit } = effects
   const sentences = [
     unqueryable.segments > 0
       ? unqueryableSentence(unqueryable)
       : laterLosses.unqueryable
-        ? `All data stays queryable until ${dayOf(laterLosses.unqueryable.from)}.`
-        : 'All data stays queryable.',
+        ? `All data${readable} stays queryable until ${dayOf(laterLosses.unqueryable.from)}.`
+        : `All data${readable} stays queryable.`,
   ]
   if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked as unused.`)
   if (waitingForTier.segments > 0) sentences.push(waitingSentence(waitingForTier))
   if (doesNotFit.segments > 0) {
     const lastDay = dayOf(doesNotFit.interval!.split('/')[1]!)
     sentences.push(
-      `${amountOf(doesNotFit)} with data before ${lastDay} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
+      `${amountOf(doesNotFit)} with data before ${lastDay} ${doesNotFit.copies === 1 ? 'does' : 'do'} not fit.`,
     )
   }
   return sentences
 }
 
-/** The losses that grow within the horizon. Segments that are lost once are not counted again. */
+/** The losses that grow within the horizon. Those of a loss that exists now may be other segments later. */
 function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSummary): string[] {
-  const { unqueryable, unused, waitingForTier, doesNotFit, underReplicated } = later
-  const end = steps.length === 0 ? '' : dayOf(steps.at(-1)!.now)
-  const more = (loss: AnsweredLaterLoss, { segments, bytes }: AnsweredEffect): string =>
-    `By ${end}, ${largestOf({ segments: loss.segments - segments, bytes: loss.bytes - bytes })}`
-  const first = (loss: AnsweredLaterLoss): string => `the first on ${dayOf(loss.from)}`
-  const since = (loss: AnsweredLaterLoss): string => `From ${dayOf(loss.from)}`
-  const tiers = (loss: AnsweredLaterLoss): string =>
-    `${loss.tiers?.length === 1 ? 'tier' : 'tiers'} [${loss.tiers?.join(', ') ?? ''}]`
-  return [
-    ...(unqueryable
-      ? [`${more(unqueryable, effects.unqueryable)} will become unqueryable, ${first(unqueryable)}.`]
-      : []),
-    ...(unused ? [`${more(unused, effects.unused)} will be marked as unused, ${first(unused)}.`] : []),
-    ...(waitingForTier ? [`${since(waitingForTier)}, ${waitingSentence(waitingForTier)}`] : []),
-    ...(doesNotFit
-      ? [
-          `${since(doesNotFit)}, ${tiers(doesNotFit)} ${doesNotFit.tiers?.length === 1 ? 'is' : 'are'} full: up to ${largestOf(doesNotFit)} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
-        ]
-      : []),
-    // These sentences name the reason.
-    ...(underReplicated && !doesNotFit && !waitingForTier
-      ? [
-          `${since(underReplicated)}, up to ${largestOf(underReplicated)} will have fewer replicas than their rules require.`,
-        ]
-      : []),
-  ]
+  const { unused, waitingForTier, doesNotFit, underReplicated } = later
+  const sentences = unqueryableLater(later.unqueryable, effects, steps)
+  if (unused)
+    sentences.push(`${newlyLost(unused, effects.unused, steps)} will be marked as unused, ${first(unused)}.`)
+  if (waitingForTier) {
+    sentences.push(
+      effects.waitingForTier.segments === 0
+        ? `${since(waitingForTier)}, ${waitingSentence(waitingForTier)}`
+        : `${since(waitingForTier)}, additional replicas cannot be loaded because these tiers have no servers: [${waitingForTier.tiers?.join(', ') ?? ''}] (up to ${countOf(waitingForTier.segments, 'segment')} in total).`,
+    )
+  }
+  if (doesNotFit) {
+    const tiers = `${doesNotFit.tiers?.length === 1 ? 'tier' : 'tiers'} [${doesNotFit.tiers?.join(', ') ?? ''}]`
+    sentences.push(
+      effects.doesNotFit.segments === 0
+        ? `${since(doesNotFit)}, ${tiers} ${doesNotFit.tiers?.length === 1 ? 'is' : 'are'} full: up to ${largestOf(doesNotFit)} ${doesNotFit.copies === 1 ? 'does' : 'do'} not fit.`
+        : `${since(doesNotFit)}, additional replicas do not fit in ${tiers}: up to ${largestOf(doesNotFit)} in total.`,
+    )
+  }
+  // The other sentences name the reason.
+  if (underReplicated && !doesNotFit && !waitingForTier) {
+    const { segments, copies = segments, bytes } = underReplicated
+    const missing = `${countOf(segments, 'segment')} (${formatBytes(bytes)})`
+    sentences.push(
+      effects.underReplicated.segments === 0
+        ? `${since(underReplicated)}, up to ${countOf(copies, 'replica')} of ${missing} will be missing.`
+        : `${since(underReplicated)}, additional replicas will be missing: up to ${formatCount(copies)} of ${missing} in total.`,
+    )
+  }
+  return sentences
 }
+
+function unqueryableLater(
+  later: AnsweredLaterLoss | undefined,
+  { unqueryable, unused }: AnsweredEffects,
+  steps: LossSummary['steps'],
+): string[] {
+  if (later === undefined) return []
+  // Unused segments stay unqueryable. Others may become queryable while more are lost.
+  return unqueryable.segments <= unused.segments
+    ? [`${newlyLost(later, unqueryable, steps)} will become unqueryable, ${first(later)}.`]
+    : [
+        `${since(later)}, up to ${largestOf(addedTo(unqueryable, later))} that are not affected now will be unqueryable.`,
+      ]
+}
+
+type Amount = Pick<AnsweredEffect, 'segments' | 'bytes'>
+
+/** The segments that a loss includes later, but not now. Earlier versions of a cluster return only the total. */
+const addedTo = (now: Amount, { segments, bytes, added }: AnsweredLaterLoss): Amount =>
+  added ?? { segments: segments - now.segments, bytes: bytes - now.bytes }
+
+function newlyLost(later: AnsweredLaterLoss, now: AnsweredEffect, steps: LossSummary['steps'] = []): string {
+  const end = steps.length === 0 ? '' : dayOf(steps.at(-1)!.now)
+  return `By ${end}, ${largestOf(addedTo(now, later))}`
+}
+
+const first = ({ from }: AnsweredLaterLoss): string => `the first on ${dayOf(from)}`
+const since = ({ from }: AnsweredLaterLoss): string => `From ${dayOf(from)}`
 
 const waitingSentence = ({ segments, tiers = [] }: { segments: number; tiers?: readonly string[] }): string =>
   `${countOf(segments, 'segment')} cannot be loaded because these tiers have no servers: [${tiers.join(', ')}].`
 
-const largestOf = ({ segments, bytes }: { segments: number; bytes: number }): string =>
-  `${countOf(segments, 'segment')} (${formatBytes(bytes)})`
+const largestOf = (loss: Pick<AnsweredLaterLoss, 'segments' | 'copies' | 'bytes'>): string =>
+  `${countOfLost(loss)} (${formatBytes(loss.bytes)})`
+
+/** What the bytes of an effect are of: segments, or several replicas of some of them. */
+const countOfLost = ({ segments, copies = segments }: Pick<AnsweredEffect, 'segments' | 'copies'>): string =>
+  `${copies > segments ? `${countOf(copies, 'replica')} of ` : ''}${countOf(segments, 'segment')}`
 
 function unqueryableSentence(unqueryable: AnsweredEffects['unqueryable']): string {
   const { segments, queryableBefore } = unqueryable
@@ -142,8 +182,9 @@ function rowsOf(dataSource: string, effects: AnsweredEffects, listed: ReadonlySe
     })
 }
 
-function amountOf({ segments, bytes, days }: AnsweredEffect): string {
-  return `${countOf(segments, 'segment')} (${formatBytes(bytes)}${days === null ? '' : `, ${countOf(days, 'day')}`})`
+function amountOf(effect: AnsweredEffect): string {
+  const { bytes, days } = effect
+  return `${countOfLost(effect)} (${formatBytes(bytes)}${days === null ? '' : `, ${countOf(days, 'day')}`})`
 }
 
 /** Returns the day of an instant. */

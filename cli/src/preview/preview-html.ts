@@ -1,9 +1,9 @@
-import { escapeHtml } from '@svc/domain/text'
 import type { Table } from '../terminal/index.ts'
 import { formatBytes, withoutEmptyColumns } from '../terminal/index.ts'
 import { maxOf, widthText } from './data-picture.ts'
 import type { PreviewReport } from './preview-report.ts'
 import { previewSvg } from './preview-svg.ts'
+import { textHtml } from './text-html.ts'
 
 const style = `
 body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -28,14 +28,14 @@ const previewTitle = ({ now }: PreviewReport): string => `Preview of a rule chan
 export function previewParts(report: PreviewReport): string[] {
   const { sentences, hasLosses, effects, warnings, details, buckets, bands } = report
   const parts = [
-    `<h1>${escapeHtml(previewTitle(report))}</h1>`,
-    `<div class="${hasLosses ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('')}</div>`,
+    `<h1>${textHtml(previewTitle(report))}</h1>`,
+    `<div class="${hasLosses ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${textHtml(sentence)}</p>`).join('')}</div>`,
     htmlTable(effects),
   ]
   if (warnings.length > 0)
     parts.push(
       '<h2>Warnings</h2>',
-      `<ul>${warnings.map((text) => `<li>${escapeHtml(text)}</li>`).join('')}</ul>`,
+      `<ul>${warnings.map((text) => `<li>${textHtml(text)}</li>`).join('')}</ul>`,
     )
   if (buckets !== undefined) {
     parts.push(
@@ -46,17 +46,15 @@ export function previewParts(report: PreviewReport): string[] {
 <span class="key" style="background:#cf222e"></span>marked as unused<span class="key" style="background:#fb8f44"></span>used without a replica</p>`,
     )
     const rules = (bands?.legend ?? []).map(
-      ({ symbol, text }) => `<li><b>${escapeHtml(symbol)}</b> ${escapeHtml(text)}</li>`,
+      ({ symbol, text }) => `<li><b>${textHtml(symbol)}</b> ${textHtml(text)}</li>`,
     )
     if (rules.length > 0) parts.push(`<ul class="legend">${rules.join('')}</ul>`)
   }
   for (const { heading, table, picture = [], notes = [] } of details) {
-    parts.push(`<h2>${escapeHtml(heading)}</h2>`, htmlTable(table))
-    if (picture.length > 0) parts.push(`<pre>${escapeHtml(picture.join('\n'))}</pre>`)
+    parts.push(`<h2>${textHtml(heading)}</h2>`, htmlTable(table))
+    if (picture.length > 0) parts.push(`<pre>${picture.map(textHtml).join('\n')}</pre>`)
     if (notes.length > 0)
-      parts.push(
-        `<p>Assumptions:</p><ul>${notes.map((note) => `<li>${escapeHtml(note)}.</li>`).join('')}</ul>`,
-      )
+      parts.push(`<p>Assumptions:</p><ul>${notes.map((note) => `<li>${textHtml(note)}.</li>`).join('')}</ul>`)
   }
   return parts
 }
@@ -67,7 +65,7 @@ export function htmlPage(title: string, parts: readonly string[]): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${textHtml(title)}</title>
 <style>${style}</style>
 ${parts.join('\n')}
 </html>
@@ -77,7 +75,7 @@ ${parts.join('\n')}
 function htmlTable(table: Table): string {
   const { header, rows } = withoutEmptyColumns(table)
   const cells = (row: readonly string[], tag: string): string =>
-    row.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')
+    row.map((cell) => `<${tag}>${textHtml(cell)}</${tag}>`).join('')
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('\n')
   return `<table><thead><tr>${cells(header, 'th')}</tr></thead><tbody>\n${body}\n</tbody></table>`
 }

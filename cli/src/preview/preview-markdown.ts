@@ -1,3 +1,4 @@
+import { escapeInvisible } from '@svc/domain/validation'
 import { type Table, withoutEmptyColumns } from '../terminal/index.ts'
 import { dataPicture, pictureLegend } from './data-picture.ts'
 import type { PreviewReport } from './preview-report.ts'
@@ -18,11 +19,11 @@ export function previewMarkdown(report: PreviewReport): string {
     ...(warnings.length > 0
       ? ['### Warnings', warnings.map((message) => `- ${escapedMarkdown(message)}`).join('\n')]
       : []),
-    ...(picture.length > 0 ? ['### Data', ['```text', ...picture, '```'].join('\n')] : []),
+    ...(picture.length > 0 ? ['### Data', textBlock(picture)] : []),
     ...details.flatMap(({ heading, table, picture: curves = [], notes = [] }) => [
       `### ${heading}`,
       markdownTable(table),
-      ...(curves.length > 0 ? [['```text', ...curves, '```'].join('\n')] : []),
+      ...(curves.length > 0 ? [textBlock(curves)] : []),
       ...(notes.length > 0
         ? ['Assumptions:', notes.map((note) => `- ${escapedMarkdown(note)}.`).join('\n')]
         : []),
@@ -31,12 +32,20 @@ export function previewMarkdown(report: PreviewReport): string {
   return `${parts.join('\n\n')}\n`
 }
 
+const textBlock = (lines: readonly string[]): string =>
+  ['```text', ...lines.map(escapeInvisible), '```'].join('\n')
+
 function markdownTable(table: Table): string {
   const { header, rows } = withoutEmptyColumns(table)
   const lineOf = (row: readonly string[]): string => `| ${row.map(escapedMarkdown).join(' | ')} |`
   return [lineOf(header), lineOf(header.map(() => '---')), ...rows.map(lineOf)].join('\n')
 }
 
-/** Markdown that shows a text as it is: names of datasources and tiers may contain almost anything. */
+/**
+ * Markdown that shows a text as it is: names of datasources and tiers may contain almost anything. An empty comment after each `@`
+ * prevents GitHub and GitLab from notifying the user or team with this name; a backslash would not.
+ */
 export const escapedMarkdown = (text: string): string =>
-  text.replace(/[\\|<>*_`[\]]/g, (character) => `\\${character}`)
+  escapeInvisible(text)
+    .replace(/[\\|<>*_~&$`[\]]/g, (character) => `\\${character}`)
+    .replaceAll('@', '@<!-- -->')

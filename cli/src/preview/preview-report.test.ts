@@ -9,6 +9,7 @@ import {
   type AnsweredPreview,
   bucketsIn,
   dataPicture,
+  escapedMarkdown,
   pictureLegend,
   previewHtml,
   previewMarkdown,
@@ -133,11 +134,33 @@ test('the page is self-contained, and escapes names', () => {
   assert.doesNotMatch(page, /<wiki>|a<tier>|<script|https?:|<link|@import|url\(/)
 })
 
+test('the picture and Markdown contain no control characters of names', () => {
+  const { hot } = buckets.tiers
+  const strange = { ...buckets, tiers: { 'a\u009b\u202e': hot! } }
+  const shown = [
+    ...dataPicture(strange, undefined, 80, plain),
+    previewMarkdown({ ...reportOf(answer, undefined), buckets: strange }),
+  ]
+  assert.match(shown.join(''), /a\\u009b\\u202e before/)
+  assert.doesNotMatch(shown.join(''), /[\u009b\u202e]/)
+})
+
+test('Markdown shows a name as it is, whatever it contains', () => {
+  assert.equal(
+    escapedMarkdown('a\n<b> &lt; $x$ ~~y~~ [z](u) `'),
+    'a\\\\u000a\\<b\\> \\&lt; \\$x\\$ \\~\\~y\\~\\~ \\[z\\](u) \\`',
+  )
+})
+
+test('Markdown notifies nobody whose name is in it', () => {
+  assert.equal(escapedMarkdown('tier [@octo/admins]'), 'tier \\[@<!-- -->octo/admins\\]')
+})
+
 test('Markdown has the loss, warnings, the picture, and escaped names', () => {
   const text = previewMarkdown(reportOf(answer, bands))
   assert.match(text, /^## Preview of a rule change as of 2026-06-21T00:00:00\.000Z\n\n- 9 segments/)
   assert.match(text, /^\| \\<wiki\\>\\\|x \| unqueryable \| 9 \| 4\.5 kB \| 9 \| 2026-06-01\/2026-06-10 \|$/m)
-  assert.match(text, /^- Datasource \\\[\\<wiki\\>\\\|x\\\]: "a" & b$/m)
+  assert.match(text, /^- Datasource \\\[\\<wiki\\>\\\|x\\\]: "a" \\& b$/m)
   assert.match(text, /```text\n {22}2026-06-01/)
 })
 

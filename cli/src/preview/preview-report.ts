@@ -4,7 +4,7 @@ import type { Table } from '../terminal/index.ts'
 import { effectsTable, hasLosses, lossSentences } from './effects-text.ts'
 import { loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 import { stepsTable } from './preview-steps.ts'
-import { type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
+import { type AnsweredPreview, leavesOutDatasources, previewTable, tiersTable } from './preview-text.ts'
 import { restorableSentences } from './restorable-text.ts'
 
 /** A table of a preview with its heading. */
@@ -69,7 +69,7 @@ export function reportOf(
   return {
     now,
     sentences: [
-      ...lossSentences(summary),
+      ...lossSentences(summary, leavesOutDatasources(answer)),
       ...(summary.restorable ? restorableSentences(summary.restorable) : []),
       ...(loadTime ? loadTimeSentences(loadTime) : []),
       ...(summary.steps !== undefined && later.rows.length === 0 ? [nothingLater] : []),

@@ -1,5 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
+import { rulesBody } from '../rules/index.ts'
 
 /** Options of a preview. */
 export interface PreviewOptions {
@@ -21,8 +22,7 @@ export function previewRequestOf(
     ...(now === undefined ? {} : { now }),
   }
   if (Array.isArray(json)) {
-    if (datasource === defaultRulesName) return { rules: {}, defaultRules: json, ...more }
-    return { rules: datasource === undefined ? json : { [datasource]: json }, ...more }
+    return { ...(datasource === undefined ? { rules: json } : rulesBody(datasource, json)), ...more }
   }
   if (typeof json !== 'object' || json === null)
     throw invalidInput(

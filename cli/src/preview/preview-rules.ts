@@ -3,6 +3,7 @@ import {
   type DecidedRequest,
   decideRequest,
   formatDecided,
+  isForAll,
   type PreviewedCluster,
   type PreviewedDatasource,
   type PreviewServer,
@@ -47,6 +48,8 @@ export function previewsOfSvc(client: ClusterClient, page: PreviewPage): Preview
 interface ReadInventory {
   readonly cluster: PreviewedCluster
   readonly warnings: AnsweredPreview['warnings']
+  /** Whether it leaves out datasources that the user may not read. */
+  readonly isPartial: boolean
   /** The IDs of the segments of each datasource, in the order of the previewed cluster. */
   readonly idsOf: ReadonlyMap<string, readonly string[]>
 }
@@ -60,21 +63,27 @@ function previewsOfDruid(
     if (body.markUsedSince !== undefined)
       throw invalidInput('Druid does not store which rules marked segments as unused: omit --mark-used')
     reading ??= openHttp({ url: routerUrl, credentials, trusted }).then(readInventory)
-    const { cluster, warnings, idsOf } = await reading
+    const { cluster, warnings, isPartial, idsOf } = await reading
     const reader = { canRead: () => true, canReadTiers: true }
-    const decided = finish(
-      decideRequest(finish(parsePreviewRequest(body, cluster.now)), cluster, reader, { buckets }),
-    )
+    const request = finish(parsePreviewRequest(body, cluster.now))
+    const decided = finish(decideRequest(request, cluster, reader, { buckets }))
     const answer = finish(formatDecided(decided, { full, offset: 0, limit: full ? maxSegments : 0 }))
     // As an answer of svc, which has no infinite numbers.
     const preview = JSON.parse(JSON.stringify(answer)) as AnsweredPreview
     return {
       ...preview,
-      warnings: [...preview.warnings, ...warnings],
+      warnings: [...preview.warnings, ...(isPartial ? [partialWarning(isForAll(request))] : []), ...warnings],
       ...unusedSegmentsIn(decided, idsOf),
     }
   }
 }
+
+/** Warns that datasources are left out, which need space even if the change does not affect them. */
+const partialWarning = (mayBeAffected: boolean): AnsweredPreview['warnings'][number] => ({
+  type: mayBeAffected ? 'incompletePreview' : 'incompleteSpace',
+  message:
+    'The preview leaves out datasources that this user may not read. They also need space, so more replicas may not fit than the preview shows',
+})
 
 /** The IDs of the segments that rules mark as unused; nothing if there are too many for a plan. */
 function unusedSegmentsIn(
@@ -117,6 +126,10 @@ async function readInventory(source: SnapshotSource): Promise<ReadInventory> {
   const read = readRules(rules as Record<string, unknown>, unreadable.lists)
   const segments = await readSegments(source, unreadable)
   const serversOf = await readPlacement(source, servers)
+  const counts = await source.restrictedPart('counts')
+  const isPartial =
+    'value' in counts &&
+    (counts.value as { readonly mayReadEveryDatasource?: boolean }).mayReadEveryDatasource === false
   const groups = [...Map.groupBy(segments, ({ segment }) => segment.dataSource)]
   const datasources = groups.map(([name, own]) => datasourceOf(name, own, serversOf))
   const idsOf = new Map(groups.map(([name, own]) => [name, own.map(({ segment }) => segment.id)]))
@@ -125,8 +138,8 @@ async function readInventory(source: SnapshotSource): Promise<ReadInventory> {
       ? [`The preview leaves out ${countOf(unreadable.segments, 'segment')} that svc cannot read`]
       : []),
     ...unreadable.lists.map((name) => `The preview leaves out the rules of [${name}], which svc cannot read`),
-  ].map((message) => ({ type: 'incompletePreview', message }))
-  return { cluster: { now: Date.now(), datasources, servers, rules: read }, warnings, idsOf }
+  ].map((message) => ({ type: 'unreadableValues', message }))
+  return { cluster: { now: Date.now(), datasources, servers, rules: read }, warnings, isPartial, idsOf }
 }
 
 interface ListedServer {

@@ -1,8 +1,8 @@
 import type { AnsweredBuckets } from '@svc/domain/preview'
-import { escapeHtml } from '@svc/domain/text'
 import { formatInstant, parseInstant } from '@svc/domain/time'
 import type { RuleBands } from '../rules/index.ts'
 import { maxOf } from './data-picture.ts'
+import { textHtml } from './text-html.ts'
 
 const width = 960
 const labelWidth = 150
@@ -103,4 +103,4 @@ const line = (y: number): string =>
   `<line x1="${labelWidth}" y1="${y}" x2="${width}" y2="${y}" stroke="#d0d7de"/>`
 
 const labelAt = (text: string, y: number): string =>
-  `<text x="${labelWidth - 8}" y="${y}" text-anchor="end">${escapeHtml(text)}</text>`
+  `<text x="${labelWidth - 8}" y="${y}" text-anchor="end">${textHtml(text)}</text>`

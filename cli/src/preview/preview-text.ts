@@ -39,6 +39,10 @@ export interface AnsweredPreview {
   readonly unusedSegments?: Readonly<Record<string, readonly string[]>>
 }
 
+/** Whether a preview leaves out datasources that the change may affect, because the user may not read them. */
+export const leavesOutDatasources = ({ warnings }: Pick<AnsweredPreview, 'warnings'>): boolean =>
+  warnings.some(({ type }) => type === 'incompletePreview')
+
 const amount = ({ copies, bytes }: CopyTally): string =>
   copies === 0 ? '' : `${copies} (${formatBytes(bytes)})`
 

@@ -19,6 +19,8 @@ export interface RedisSearch {
   readonly cacheFolder: string
   /** Called before packages are downloaded, which takes seconds. */
   readonly onDownload?: () => void
+  /** Cancels a download. */
+  readonly signal?: AbortSignal
 }
 
 const programs = ['redis-server', 'valkey-server']
@@ -28,23 +30,23 @@ const minVersion = [6, 2] as const
 
 /**
  * A Redis server: from PATH, otherwise from the cache, otherwise downloaded from the system's package archive into the
- * cache. Throws a Failure that says what to do if there is none.
+ * cache. Throws a Failure that says what to do if there is none, or the reason of the signal.
  */
 export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
-  const outdated: string[] = []
+  const unusable: string[] = []
   for (const file of onPath(search.searchPath)) {
     const version = await versionOf(file, undefined)
     if (version && isRecent(version)) return { file, libraries: undefined, version }
-    if (version) outdated.push(`[${file}] is version [${version}]`)
+    unusable.push(version ? `[${file}] is version [${version}]` : `[${file}] does not run`)
   }
   const cached = await unpacked(search.cacheFolder)
   if (cached) return cached
   search.onDownload?.()
-  const reason = await download(search.cacheFolder)
+  const reason = await download(search)
   const downloaded = await unpacked(search.cacheFolder)
   if (downloaded) return downloaded
   throw unavailable(
-    `No Redis server ${minVersion.join('.')} or newer found: ${[...outdated, reason].join('; ')}. ` +
+    `No Redis server ${minVersion.join('.')} or newer found: ${[...unusable, reason].join('; ')}. ` +
       'Install redis-server or valkey-server on PATH, for example with: sudo apt-get install redis-server',
   )
 }
@@ -78,15 +80,21 @@ async function unpacked(cacheFolder: string): Promise<RedisProgram | undefined> 
 }
 
 /** Downloads the first program that the archive has. Returns the reason if that failed. */
-async function download(cacheFolder: string): Promise<string> {
+async function download({ cacheFolder, signal }: RedisSearch): Promise<string> {
   let reason = ''
   for (const program of programs) {
     try {
       const folder = path.join(cacheFolder, program)
-      await unpackDebianPackages({ names: [program], alsoNeeded: /^(lib|redis|valkey)/, folder })
+      await unpackDebianPackages({
+        names: [program],
+        alsoNeeded: /^(lib|redis|valkey)/,
+        folder,
+        ...(signal && { signal }),
+      })
       if (await unpacked(cacheFolder)) return ''
       reason = `[${program}] from the package archive does not work or is too old`
     } catch (error) {
+      signal?.throwIfAborted()
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error
       reason ||= describeError(error)
     }

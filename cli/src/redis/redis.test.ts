@@ -5,6 +5,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -15,9 +16,9 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { waitUntil } from '@svc/shared/testing'
+import { setPath, waitUntil } from '@svc/shared/testing'
 import { openHome, repositoryRoot } from '../home/index.ts'
-import { findRedis, type RedisProgram, redisServer } from './index.ts'
+import { findRedis, type RedisProgram, redisErrorIn, redisServer } from './index.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-redis-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -80,23 +81,64 @@ test('uses a previously downloaded server if PATH has only an old one', async ()
   assert.equal(found.version, redis.version)
 })
 
-test('says what to do if there is no server and the download fails', async (context) => {
-  const before = process.env.PATH
-  context.after(() => {
-    process.env.PATH = before
+test('lists a server on PATH that does not run', async (context) => {
+  const searchPath = pathWith('valkey-server', '')
+  setPath(context, searchPath)
+  await assert.rejects(findRedis({ searchPath, cacheFolder: emptyCache }), {
+    message: /^No Redis server 6\.2 or newer found: \[.*valkey-server\] does not run; /,
   })
+})
+
+const logs: { name: string; lines: string[]; error: string | undefined }[] = [
+  {
+    name: 'its last warning',
+    lines: [
+      '42:C 05 Nov 2026 08:01:55.101 # WARNING Memory overcommit must be enabled!',
+      '42:M 05 Nov 2026 08:01:55.123 # Warning: Could not create server TCP listening socket 127.0.0.1:80: bind: Permission denied',
+      '42:M 05 Nov 2026 08:01:55.123 # Failed listening on port 80 (tcp), aborting.',
+    ],
+    error: 'Failed listening on port 80 (tcp), aborting',
+  },
+  {
+    name: 'the last line about an invalid configuration',
+    lines: ['*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***', "Can't chdir to '/redis': Permission denied"],
+    error: "Can't chdir to '/redis': Permission denied",
+  },
+  { name: 'nothing without a log', lines: [], error: undefined },
+]
+
+for (const { name, lines, error } of logs)
+  test(`the reason why the server did not start is ${name}`, () => assert.equal(redisErrorIn(lines), error))
+
+test('says what to do if there is no server and the download fails', async (context) => {
+  const searchPath = pathWith('redis-server', 'Redis server v=5.0.7 sha=0')
   // Without apt-get on PATH there is no package archive.
-  process.env.PATH = pathWith('redis-server', 'Redis server v=5.0.7 sha=0')
+  setPath(context, searchPath)
   let downloads = 0
-  await assert.rejects(
-    findRedis({ searchPath: process.env.PATH, cacheFolder: emptyCache, onDownload: () => downloads++ }),
-    {
-      code: 'unavailable',
-      message:
-        /^No Redis server 6\.2 or newer found: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
-    },
-  )
+  await assert.rejects(findRedis({ searchPath, cacheFolder: emptyCache, onDownload: () => downloads++ }), {
+    code: 'unavailable',
+    message:
+      /^No Redis server 6\.2 or newer found: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
+  })
   assert.equal(downloads, 1)
+})
+
+test('a canceled download ends at once, and leaves nothing behind', async (context) => {
+  const bin = mkdtempSync(path.join(folder, 'slow-'))
+  for (const name of ['apt-get', 'dpkg-deb', 'dpkg-query', 'apt-cache']) {
+    const script = name === 'apt-get' ? '[ "$1" = --version ] || exec sleep 60' : ''
+    writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  }
+  setPath(context, `${bin}${path.delimiter}${process.env.PATH}`)
+  const cacheFolder = path.join(folder, 'canceled')
+  const reason = new Error('Interrupted')
+  const stop = new AbortController()
+  const onDownload = () => setTimeout(() => stop.abort(reason), 500)
+  const search = findRedis({ searchPath: bin, cacheFolder, onDownload, signal: stop.signal })
+  const startedAt = performance.now()
+  await assert.rejects(search, reason)
+  assert.ok(performance.now() - startedAt < 30_000)
+  assert.deepEqual(readdirSync(cacheFolder), [])
 })
 
 test('the server requires its password, which no other user can read', async () => {

@@ -45,3 +45,14 @@ export function redisServer(
     stopSignal: 'SIGTERM',
   }
 }
+
+/** Why a Redis server did not start, according to the lines of its log; undefined if it wrote none. */
+export function redisErrorIn(lines: readonly string[]): string | undefined {
+  // Such as: 42:M 05 Nov 2026 08:01:55.123 # Failed listening on port 6379 (tcp), aborting.
+  const warnings = lines
+    .map((line) => /^\d+:\w .*? # (.*)/.exec(line)?.[1])
+    .filter((text) => text !== undefined)
+  const problems = warnings.filter((text) => !/^WARNING|ready to exit/.test(text))
+  // Before it reads its configuration, it writes plain lines, and the last one is the reason.
+  return (problems.at(-1) ?? lines.at(-1))?.trim().replace(/\.$/, '')
+}

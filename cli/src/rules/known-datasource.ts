@@ -1,6 +1,6 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
-import { similarNames } from '@svc/domain/validation'
+import { similarNamesText } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import { rulesPath } from './set-rules.ts'
 
@@ -40,12 +40,8 @@ function nothingIfForbidden(error: unknown): object {
 
 /** What is wrong with a datasource that is not one of `known`, with similar names. */
 export function unknownDatasource(name: string, known: ReadonlySet<string>): string {
-  const similar = similarNames(name, known)
+  const similar = similarNamesText(name, known)
   const hint =
-    known.size === 0
-      ? ' The cluster has no datasources that you can read.'
-      : similar.length === 0
-        ? ''
-        : ` Similar names: [${similar.join('], [')}].`
+    known.size === 0 ? ' The cluster has no datasources that you can read.' : similar && ` ${similar}.`
   return `Unknown datasource [${name}]: it has neither segments nor rules.${hint}`
 }

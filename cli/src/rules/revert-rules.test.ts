@@ -26,6 +26,11 @@ const changes = [
   change(3, ['dropBeforeByPeriod'], null),
 ]
 
+const imported: RulesChange = {
+  ...change(2, ['loadForever'], []),
+  auditInfo: { author: 'svc import', identity: '', comment: 'Imported from x' },
+}
+
 describe('a revert', () => {
   const cases: [to: number | undefined, first: number, rules: string[]][] = [
     [undefined, 9, ['loadByPeriod']],
@@ -75,9 +80,22 @@ describe('a revert', () => {
       ],
     ),
     ['an empty history', [], undefined, /have never been changed/],
+    [
+      'all changes, if the first one is an import',
+      [change(3, ['dropForever'], ['loadForever']), imported],
+      0,
+      /Change \[2\] is the import of the rules of \[flights\], so there are no earlier rules to restore\. .* use --to 2$/,
+    ],
+    ['an import', [imported], undefined, /is the import .* no earlier rules to restore$/],
   ]
   for (const [name, given, to, message] of refused)
     test(`is refused for ${name}`, () => assert.throws(() => reversionOf('flights', given, to), message))
+
+  test('of all changes since an import restores what was imported', () => {
+    const since = [change(3, ['dropForever'], ['loadForever']), imported]
+    const both = [undefined, 2].map((to) => reversionOf('flights', since, to).rules)
+    assert.deepEqual(both, [list('loadForever'), list('loadForever')])
+  })
 
   test('is previewed with what it marks as used', () => {
     const rules = list('loadByPeriod')
@@ -110,7 +128,7 @@ describe('a revert', () => {
     )
   })
 
-  test('may apply again what a revert has undone, if asked by its ID', () => {
+  test('can reapply what a revert has undone, given its ID', () => {
     const undone = [change(10, ['loadByPeriod'], ['dropForever'], 'Reverted change 9'), ...changes]
     assert.deepEqual(reversionOf('flights', undone, 9).rules, list('dropForever'))
   })

@@ -1,8 +1,10 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { RuleJson } from '@svc/domain/rules'
+import { importAuthor } from '@svc/domain/snapshot'
 import { refuse } from '@svc/domain/validation'
 import { type ClusterClient, unsupportedByDruid } from '../client/index.ts'
 import { countOf } from '../terminal/index.ts'
+import { rulesBody } from './rules-body.ts'
 import type { RulesChange } from './rules-table.ts'
 import { rulesPath } from './set-rules.ts'
 
@@ -56,6 +58,7 @@ export function reversionOf(
   }
   if (to === undefined) refuseToRedo(known)
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!
+  if (isImport(first)) throw nothingBeforeImport(dataSource, first, first === newest)
   const target = to === undefined ? undefined : (known.find(({ id }) => id === to) ?? 'first')
   const rules = first.replaced ?? known[known.indexOf(first) + 1]?.payload
   if (rules === undefined)
@@ -64,6 +67,15 @@ export function reversionOf(
     )
   return { rules: JSON.parse(rules) as RuleJson[], first, target }
 }
+
+const isImport = ({ auditInfo }: RulesChange): boolean =>
+  auditInfo.author === importAuthor && auditInfo.identity === ''
+
+/** The rules of an imported cluster begin with the import: before, there were none at all. */
+const nothingBeforeImport = (dataSource: string, { id }: IdentifiedChange, isNewest: boolean) =>
+  invalidInput(
+    `Change [${id}] is the import of the rules of [${dataSource}], so there are no earlier rules to restore${isNewest ? '' : `. To undo all changes since the import, use --to ${id}`}`,
+  )
 
 /** Throws invalidInput if the newest change is a revert: to undo it would apply what it has undone. */
 function refuseToRedo([newest, undone]: readonly IdentifiedChange[]): void {
@@ -75,9 +87,7 @@ function refuseToRedo([newest, undone]: readonly IdentifiedChange[]): void {
 
 /** The body of a preview that restores rules, and marks as used what changes since then marked as unused. */
 export function reversionRequest(dataSource: string, { rules, first }: Reversion): Record<string, unknown> {
-  const lists =
-    dataSource === '_default' ? { rules: {}, defaultRules: rules } : { rules: { [dataSource]: rules } }
-  return { ...lists, markUsedSince: first.id }
+  return { ...rulesBody(dataSource, rules), markUsedSince: first.id }
 }
 
 /** Throws a Failure if the cluster is Druid, which does not record why segments are unused. */

@@ -1,4 +1,5 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
+import { rulesPathOf } from '@svc/domain/rules'
 import { formatCount } from '@svc/domain/text'
 import { hasControlCharacter, maxAuditTextLength, refuse } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
@@ -16,7 +17,7 @@ export interface RulesAudit {
 export function rulesPath(dataSource: string): string {
   if (['', '.', '..'].includes(dataSource.trim()))
     throw invalidInput(`Invalid value [${dataSource}] for [--datasource]: expected the name of a datasource`)
-  return `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
+  return rulesPathOf(dataSource)
 }
 
 /** The headers for author and comment. Throws a Failure if a header cannot contain a value, or if a value is too long. */

@@ -20,7 +20,7 @@ describe('sample data', () => {
     [7, 100],
     [30, 31],
   ] as const)
-    it(`has ${rows} rows on ${days} days, evenly`, () => {
+    it(`spreads ${rows} rows evenly over ${days} days`, () => {
       const counts = sample(days, rows).map((text) => text.trimEnd().split('\n').length)
       assert.equal(counts.length, days)
       assert.equal(

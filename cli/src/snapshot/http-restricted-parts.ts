@@ -1,4 +1,5 @@
 import { Failure, forbidden } from '@svc/domain/failure'
+import { anyDatasource } from '../client/index.ts'
 import type { RestrictedPartName, Seen, SegmentRow, ServedSegments } from './snapshot-source.ts'
 
 /** Reads from a cluster. Paths start after the prefix of the cluster, such as `/coordinator/v1/rules`. */
@@ -67,9 +68,6 @@ async function readCounts({ see }: HttpReader): Promise<unknown> {
     mayReadEveryDatasource: 'value' in (await see(`/coordinator/v1/rules/${anyDatasource}`)),
   }
 }
-
-// Clusters return the rules of any name, also if no such datasource exists, unless the login may not read it.
-const anyDatasource = 'svc-import-any-datasource'
 
 interface ServedDatasource {
   readonly name: string

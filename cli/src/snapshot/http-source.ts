@@ -201,8 +201,8 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   }
   throw unavailable(
     statusCode === 200
-      ? `The source at [${url}] returned [${type}], expected JSON`
-      : `The source at [${url}] returned status [${statusCode}], expected [200]`,
+      ? `The source at [${url}] returned [${type}]: expected JSON`
+      : `The source at [${url}] returned status [${statusCode}]: expected [200]`,
     statusCode === 503 ? notReady : {},
   )
 }

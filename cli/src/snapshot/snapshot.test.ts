@@ -208,7 +208,7 @@ describe('a source cluster', () => {
     assert.deepEqual(folderContents(again), folderContents(target))
   })
 
-  it('with compaction supervisors has their configurations exported', async () => {
+  it('with compaction supervisors is exported with their configurations', async () => {
     const source = await openHttp({
       url: await cluster({
         ...answers,
@@ -227,7 +227,7 @@ describe('a source cluster', () => {
     })
   })
 
-  it('has its placement, supervisors, users, unused segments, and counts exported on request', async () => {
+  it('is exported with its placement, supervisors, users, unused segments, and counts on request', async () => {
     const id = 'wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_2026-01-02T00:00:00.000Z_1'
     const perms = '/druid-ext/basic-security/authorization/db/perms'
     const role = {
@@ -395,7 +395,7 @@ describe('a source cluster', () => {
       response.writeHead(200, { 'content-type': 'text/html' })
       response.end('<html>')
     })
-    await assert.rejects(openHttp({ url: page }), /returned \[text\/html\], expected JSON/)
+    await assert.rejects(openHttp({ url: page }), /returned \[text\/html\]: expected JSON/)
     const closed = await listen((_request, response) => {
       response.writeHead(401, { 'content-type': 'application/json' })
       response.end('{}')
@@ -405,7 +405,7 @@ describe('a source cluster', () => {
       response.writeHead(500, { 'content-type': 'application/json' })
       response.end('{}')
     })
-    await assert.rejects(openHttp({ url: failing }), /returned status \[500\], expected \[200\]/)
+    await assert.rejects(openHttp({ url: failing }), /returned status \[500\]: expected \[200\]/)
     const silent = await listen(() => undefined)
     await assert.rejects(openHttp({ url: silent, timeoutMs: 50 }), /no data received for 50 ms/)
     const elsewhere = await listen((_request, response) => {
@@ -605,7 +605,7 @@ describe('a source folder', () => {
     assert.match(nothing.notices[3] ?? '', /lists no used segments/)
   })
 
-  it('that lists segments both as used and as unused has them exported as unused, with a notice', async () => {
+  it('that lists segments both as used and as unused is exported with them as unused, with a notice', async () => {
     const source = path.join(folder, 'marked-meanwhile')
     mkdirSync(source)
     const file = (name: string, text: string) => writeFileSync(path.join(source, name), text)

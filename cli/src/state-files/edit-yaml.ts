@@ -2,6 +2,7 @@ import { Failure } from '@svc/domain/failure'
 import { canonicalJson } from '@svc/domain/json'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import { type Document, isMap, isSeq, type ParsedNode, type YAMLMap, type YAMLSeq } from 'yaml'
+import { quoteMergeKeys } from './new-document.ts'
 import { jsonOfNode, keyText, readYaml, type YamlText } from './read-yaml.ts'
 import { YamlSource } from './yaml-source.ts'
 
@@ -21,6 +22,7 @@ export function editYaml(
   if (edited !== undefined && hasContents(edited, contents)) return edited
   // An unusual layout, such as a text of several lines. This keeps comments, but not the indentation.
   replaceValues(document, contents)
+  quoteMergeKeys(document)
   return document.toString({ lineWidth: 0 })
 }
 

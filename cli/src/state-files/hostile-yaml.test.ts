@@ -136,6 +136,11 @@ describe('invalid files have one clear message with line and column', () => {
       'state.yaml:5:19: Invalid value for [authenticators.basic.users.alice.password]: expected an object with [file] or [environment]; YAML files never contain passwords',
     ],
     [
+      'a password instead of users',
+      'authenticators:\n  basic:\n    users: [secret]',
+      'state.yaml:3:5: Invalid value for [authenticators.basic.users]: expected an object (write {} for an empty one)',
+    ],
+    [
       'two passwords',
       'authenticators:\n  basic:\n    users:\n      alice:\n        password: {file: a, environment: B}',
       /expected either \[file\] or \[environment\]/,
@@ -189,6 +194,11 @@ describe('one mistake has one message', () => {
       /^state\.yaml:4:17: .*; \[a\] -> \[b\] -> \[c\] -> \[a\] is a cycle$/,
     ],
     ['rule sets that grow exponentially', `ruleSets:\n${setBomb}`, /^state\.yaml:15:25: Too many rules .*$/],
+    [
+      'too many rule sets',
+      `ruleSets:\n${Array.from({ length: 1001 }, (_, index) => `  s${index}: []`).join('\n')}\nrules: {w: [{ruleSet: s0}]}`,
+      /^state\.yaml:1:1: Too many rule sets \[1001\] in \[ruleSets\]: expected at most 1000$/,
+    ],
     ['a list instead of an object', '- a', /^state\.yaml:1:1: Invalid contents: .*$/],
     [
       'a name that looks like another message',

@@ -1,13 +1,14 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describeError, type Failure, forbidden, invalidInput, notFound } from '@svc/domain/failure'
 import { escapeControlCharacters } from '@svc/domain/validation'
 import type { Problem } from '../declared-state/index.ts'
+import { readRegularFile } from '../regular-files/index.ts'
 import { readYaml, type YamlText } from './read-yaml.ts'
 
 /** A file of a declared state. */
 export interface StateFile extends YamlText {
-  /** Its path, also in messages. */
+  /** Its path, as shown in messages. */
   readonly source: string
 }
 
@@ -48,7 +49,7 @@ function filesOf(target: string): string[] {
   return files
 }
 
-/** Follows symbolic links, of which the folder of a mounted ConfigMap consists. Reads each file only once, also with cycles. */
+/** Follows symbolic links, of which the folder of a mounted ConfigMap consists. Reads each file only once, even with cycles. */
 function yamlFilesBelow(folder: string, seen: Set<string>): string[] {
   // Folders such as .git and .github have other files.
   const names = readdirSync(folder).filter((name) => !name.startsWith('.'))
@@ -60,7 +61,8 @@ function yamlFilesBelow(folder: string, seen: Set<string>): string[] {
       if (isYaml(name)) throw notFound(`[${file}] is a symbolic link to a file that does not exist`)
       return []
     }
-    if (!found.isDirectory() && !(found.isFile() && isYaml(name))) return []
+    // What is neither a file nor a folder is refused when it is read.
+    if (!found.isDirectory() && !isYaml(name)) return []
     const real = realpathSync(file)
     if (seen.has(real)) return []
     seen.add(real)
@@ -70,7 +72,7 @@ function yamlFilesBelow(folder: string, seen: Set<string>): string[] {
 
 function textOf(file: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+    return new TextDecoder('utf-8', { fatal: true }).decode(readRegularFile(file))
   } catch (error) {
     throw invalidInput(`${file}:1:1: Failed to read the file: ${describeError(error)}`)
   }

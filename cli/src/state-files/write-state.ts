@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { canonicalJson } from '@svc/domain/json'
+import { describeError, invalidInput } from '@svc/domain/failure'
+import { canonicalJson, setField } from '@svc/domain/json'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import {
   type DeclaredState,
@@ -16,6 +17,7 @@ import {
   stateSchemaText,
   writtenValue,
 } from '../declared-state/index.ts'
+import { createWithParents } from '../home/index.ts'
 import { editYaml } from './edit-yaml.ts'
 import { newDocument } from './new-document.ts'
 import { isOneFile, type StateFile } from './state-files.ts'
@@ -49,7 +51,7 @@ export function writeState(
   declared: DeclaredState,
   live: LiveState,
 ): Written {
-  const writing = new Writing(target, files, declared)
+  const writing = new Writing(target, files, declared, live)
   for (const { path: pattern } of sectionDefinitions)
     for (const section of live.sections.values())
       if (
@@ -67,13 +69,15 @@ class Writing {
   private readonly target: string
   private readonly files: ReadonlyMap<string, StateFile>
   private readonly declared: DeclaredState
+  private readonly live: LiveState
   /** The contents of the files that exist or are created. */
   private readonly contents = new Map<string, JsonObject>()
   private readonly changed = new Set<string>()
   private readonly entries: string[] = []
 
-  constructor(target: string, files: readonly StateFile[], declared: DeclaredState) {
+  constructor(target: string, files: readonly StateFile[], declared: DeclaredState, live: LiveState) {
     this.target = target
+    this.live = live
     this.declared = declared
     this.files = new Map(files.map((file) => [file.source, file]))
     for (const { source, json } of files)
@@ -83,7 +87,7 @@ class Writing {
   write({ kind, path: at, entries }: Section): void {
     const declared = this.declared.sections.get(keyOf(at))
     const isPartial = sectionDefinitions.find((one) => one.kind === kind)!.isPartial
-    if (declared === undefined) this.sectionIn(this.fileFor(at), at)
+    if (declared === undefined && !this.isIncomplete(at)) this.sectionIn(this.fileFor(at), at)
     for (const [name, value] of entries) {
       const entry = [...at, name]
       const origin = this.declared.origins.get(keyOf(entry))
@@ -95,29 +99,31 @@ class Writing {
         continue
       }
       const file = origin?.source ?? this.fileFor(at)
-      this.sectionIn(file, at)[name] = updatedValue(kind, name, origin?.written, value)
+      setField(this.sectionIn(file, at), name, updatedValue(kind, name, origin?.written, value))
       this.note(file, entry)
     }
     if (declared === undefined || isPartial) return
     for (const name of declared.entries.keys()) {
       const entry = [...at, name]
       const isDefaults = kind === 'rules' && name === '_default'
-      if (!entries.has(name) && !isDefaults)
+      // The user may not read all entries of a section.
+      if (!entries.has(name) && !isDefaults && !this.live.unseen.has(keyOf(entry)))
         this.remove(this.declared.origins.get(keyOf(entry))!.source, entry)
     }
   }
 
   save(): Written {
+    const texts = new Map<string, string>()
     for (const source of this.changed) {
-      mkdirSync(path.dirname(source), { recursive: true })
       const file = this.files.get(source)
       const contents = this.contents.get(source)!
-      replaceFile(source, file === undefined ? newYaml(contents) : editYaml(file, contents))
+      texts.set(source, file === undefined ? newYaml(contents) : editYaml(file, contents))
     }
     if (this.changed.size > 0) {
       const folder = isOneFile(this.target) ? path.dirname(this.target) : this.target
-      replaceFile(path.join(folder, schemaFile), stateSchemaText())
+      texts.set(path.join(folder, schemaFile), stateSchemaText())
     }
+    replaceFiles(texts)
     return { files: [...this.changed].sort(), entries: this.entries }
   }
 
@@ -127,8 +133,17 @@ class Writing {
   }
 
   private remove(file: string, entry: readonly string[]): void {
-    delete this.sectionIn(file, entry.slice(0, -1))[entry.at(-1)!]
+    const at = entry.slice(0, -1)
+    const section = this.sectionIn(file, at)
+    delete section[entry.at(-1)!]
+    if (Object.keys(section).length === 0 && this.isIncomplete(at))
+      delete this.sectionIn(file, at.slice(0, -1))[at.at(-1)!]
     this.note(file, entry)
+  }
+
+  /** Whether a section must not be written without entries: that would remove those that the user may not read. */
+  private isIncomplete(section: readonly string[]): boolean {
+    return this.live.incomplete?.has(keyOf(section)) ?? false
   }
 
   /** The file that has a section, or gets it. */
@@ -147,7 +162,8 @@ class Writing {
       this.changed.add(file)
     }
     for (const name of at) {
-      if (!isJsonObject(section[name])) section[name] = {}
+      const isObject = Object.hasOwn(section, name) && isJsonObject(section[name])
+      if (!isObject) setField(section, name, {})
       section = section[name] as Record<string, unknown>
     }
     return section
@@ -161,7 +177,7 @@ function newYaml(contents: JsonObject): string {
   return document.toString({ lineWidth: 0 })
 }
 
-/** Returns a value as a file should have it: whatever means the same stays as it was written, also in a part of the value. */
+/** Returns a value as a file should have it: whatever means the same stays as it was written, even in a part of the value. */
 function updatedValue(kind: SectionKind, name: string, earlier: unknown, value: unknown): unknown {
   const written = writtenValue(kind, name, value)
   if (kind !== 'rules')
@@ -193,10 +209,33 @@ function withEarlierFields(
   return updated
 }
 
-/** Writes a file completely or not at all. Of a symbolic link, this replaces the file to which it leads. */
-function replaceFile(link: string, text: string): void {
-  const file = existsSync(link) ? realpathSync(link) : link
-  const temporary = `${file}.${process.pid}.tmp`
-  writeFileSync(temporary, text)
-  renameSync(temporary, file)
+/**
+ * Writes all files or none, so that a pull that fails can be repeated: a pull updates only the parts that existing files contain.
+ * For a symbolic link, this replaces the file that it points to. Throws invalidInput if a file cannot be written.
+ */
+function replaceFiles(texts: ReadonlyMap<string, string>): void {
+  const prepared: { readonly file: string; readonly temporary: string }[] = []
+  for (const [link, text] of texts) {
+    try {
+      createWithParents(path.dirname(link))
+      const file = existsSync(link) ? realpathSync(link) : link
+      const temporary = `${file}.${process.pid}.tmp`
+      prepared.push({ file, temporary })
+      writeFileSync(temporary, text)
+    } catch (error) {
+      for (const { temporary } of prepared) rmSync(temporary, { force: true, recursive: true })
+      throw invalidInput(`Failed to write [${link}]: ${describeError(error)}. No file was changed.`)
+    }
+  }
+  for (const [index, { file, temporary }] of prepared.entries()) {
+    try {
+      renameSync(temporary, file)
+    } catch (error) {
+      for (const other of prepared.slice(index)) rmSync(other.temporary, { force: true, recursive: true })
+      const replaced = prepared.slice(0, index).map((other) => other.file)
+      throw invalidInput(
+        `Failed to replace [${file}]: ${describeError(error)}. Files that were replaced before it: [${replaced.join(', ')}].`,
+      )
+    }
+  }
 }

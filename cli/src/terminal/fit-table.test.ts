@@ -22,7 +22,7 @@ describe('a table', () => {
     ])
   })
 
-  test('of groups that is too wide has the name of each group in a line of its own', () => {
+  test('with groups that is too wide has the name of each group on its own line', () => {
     assert.deepEqual(fittedTable(effects, 50), [
       'datasource',
       '  effect       segments  data',
@@ -34,7 +34,7 @@ describe('a table', () => {
     ])
   })
 
-  test('without groups that is too wide has cells of several lines', () => {
+  test('without groups that is too wide has cells that take several lines', () => {
     const tiers = {
       header: ['tier', 'bytes before', 'does not fit'],
       rows: [
@@ -81,10 +81,16 @@ describe('a table', () => {
     ])
   })
 
-  test('keeps a name that is longer than a line whole', () => {
+  test('does not break a name that is longer than a line', () => {
     const name = 'x'.repeat(90)
     const lines = fittedTable({ header: ['datasource', 'segments'], rows: [[name, '1']] }, 80)
     assert.deepEqual(lines, ['datasource', '  segments', name, '  1'])
+  })
+
+  test('escapes control characters, also those that would break lines', () => {
+    const table = { header: ['datasource'], rows: [['a\u001b[2J'], ['b\n\u009bc']] }
+    for (const columns of [80, Number.POSITIVE_INFINITY])
+      assert.deepEqual(fittedTable(table, columns).slice(1), ['a\\u001b[2J', 'b\\u000a\\u009bc'])
   })
 
   test('breaks long names where possible if it has to fit', () => {

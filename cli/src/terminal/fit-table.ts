@@ -1,3 +1,4 @@
+import { escapeInvisible } from '@svc/domain/validation'
 import { type Table, withoutEmptyColumns } from './table.ts'
 import { emphasized } from './text.ts'
 
@@ -30,7 +31,7 @@ export function fittedTable(
   const { header, rows } = withoutEmptyColumns(table)
   // Without a limit, no line ends between two words, and finding the words of thousands of rows takes most of the time.
   const cellOf = columns === Number.POSITIVE_INFINITY ? (text: string): Cell => [text] : wordsOf
-  const cells = [header, ...rows].map((row) => row.map(cellOf))
+  const cells = [header, ...rows].map((row) => row.map((text) => cellOf(escapeInvisible(text))))
   let lines = rowsIn(cells, columns)
   for (const length of breaksNames ? partLengths : []) {
     if (fits(lines, columns)) break

@@ -1,4 +1,5 @@
 import { conflict, forbidden, invalidInput, notFound, unavailable } from '@svc/domain/failure'
+import { setField } from '@svc/domain/json'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 
@@ -20,10 +21,12 @@ export interface ConfiguredCluster extends ClusterClient {
   readonly configuration: ClusterConfiguration
   /** The changes so far, such as `POST /svc/coordinator/v1/rules/wiki`. */
   readonly written: string[]
-  /** Requests that change something fail from this number on. */
+  /** Requests that change something fail, beginning with this number. */
   failAfter: number
-  /** Paths that may not be changed. */
+  /** Paths that may not be changed. With the parameter in it, a path may not be changed against the policy. */
   readonly denied: Set<string>
+  /** Datasources that the user may not read; lists leave them out. */
+  readonly hidden: Set<string>
 }
 
 const security = '/proxy/coordinator/svc-ext/basic-security'
@@ -54,17 +57,27 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     written,
     failAfter: Number.POSITIVE_INFINITY,
     denied: new Set(),
+    hidden: new Set(),
     send: async (method, fullPath, body, headers = {}) => {
       const path = fullPath.split('?')[0]!
       const json = body === undefined ? undefined : (JSON.parse(JSON.stringify(body)) as unknown)
       const [, part] = below(path, rulesPath) ?? []
       if (path.endsWith('/history')) return history.of(path)
-      if (method === 'GET') return structuredClone(read(configuration, path))
-      if ([...cluster.denied].some((one) => path.startsWith(one)))
+      if (method === 'GET') {
+        const datasource = below(path, rulesPath)?.[0] ?? below(path, `${compactionPath}/datasources`)?.[0]
+        const isUnknown = datasource !== undefined && !Object.hasOwn(configuration.rules, datasource)
+        if (cluster.hidden.has(datasource ?? '') || (cluster.hidden.size > 0 && isUnknown))
+          throw forbidden(`Missing permission (${method} ${path})`)
+        return structuredClone(read(readable(configuration, cluster.hidden), path))
+      }
+      if ([...cluster.denied].some((one) => fullPath.startsWith(one)))
         throw forbidden(`Denied (${method} ${path})`)
       if (json === 'probe') throw invalidInput('Invalid body')
       if (written.length >= cluster.failAfter) throw unavailable('The connection was lost')
       if (![undefined, versionNow()].includes(headers['If-Match'])) throw conflict('Another version')
+      if (headers['If-None-Match'] === '*' && exists(configuration, path)) throw conflict('It exists')
+      if (method === 'POST' && isNewEntry(path) && exists(configuration, path))
+        throw invalidInput(`[${path}] already exists`)
       written.push(`${method} ${path}${fullPath.slice(path.length)}`)
       if (part === 'markUsed') return { numChangedSegments: 1, next: null }
       write(configuration, method, path, json)
@@ -79,6 +92,13 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
   }
   return cluster
 }
+
+/** What a user may read who may not read some datasources. */
+const readable = (all: ClusterConfiguration, hidden: ReadonlySet<string>): ClusterConfiguration => ({
+  ...all,
+  rules: Object.fromEntries(Object.entries(all.rules).filter(([name]) => !hidden.has(name))),
+  compaction: Object.fromEntries(Object.entries(all.compaction).filter(([name]) => !hidden.has(name))),
+})
 
 /** The changes so far, as the histories of rules, of the coordinator's configuration, and of compaction show them. */
 function createHistory() {
@@ -136,7 +156,7 @@ function read(all: ClusterConfiguration, path: string): unknown {
       break
   }
   const [dataSource] = below(path, rulesPath) ?? []
-  if (dataSource !== undefined) return all.rules[dataSource] ?? []
+  if (dataSource !== undefined) return Object.hasOwn(all.rules, dataSource) ? all.rules[dataSource] : []
   const [, compacted] = below(path, compactionPath) ?? []
   if (compacted !== undefined) return existing(all.compaction, compacted)
   const [kind, name] = below(path, authorizer) ?? []
@@ -152,6 +172,19 @@ function read(all: ClusterConfiguration, path: string): unknown {
   return kind === 'users' ? { name, roles: entry } : { name, ...(entry as object) }
 }
 
+function exists(all: ClusterConfiguration, path: string): boolean {
+  try {
+    read(all, path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether a request to a path creates a user, role, or group mapping. */
+const isNewEntry = (path: string): boolean =>
+  [below(path, authorizer), below(path, authenticator)].some((parts) => parts?.length === 2)
+
 function existing<Value>(entries: Record<string, Value>, name: string): Value {
   if (!Object.hasOwn(entries, name)) throw notFound(`[${name}] does not exist`)
   return entries[name]!
@@ -160,11 +193,11 @@ function existing<Value>(entries: Record<string, Value>, name: string): Value {
 function write(all: ClusterConfiguration, method: string, path: string, body: unknown): void {
   const [dataSource] = below(path, rulesPath) ?? []
   const [, compacted] = below(path, compactionPath) ?? []
-  if (dataSource !== undefined) all.rules[dataSource] = body
+  if (dataSource !== undefined) setField(all.rules, dataSource, body)
   else if (path === coordinatorPath) all.coordinator = { ...all.coordinator, ...(body as object) }
   else if (path === `${compactionPath}/cluster`) all.compactionCluster = { ...(body as object) }
   else if (compacted !== undefined && method === 'DELETE') delete all.compaction[compacted]
-  else if (compacted !== undefined) all.compaction[compacted] = body as JsonObject
+  else if (compacted !== undefined) setField(all.compaction, compacted, body)
   else writeSecurity(all, method, path, body)
 }
 
@@ -172,8 +205,8 @@ function writeSecurity(all: ClusterConfiguration, method: string, path: string, 
   const [, login, credentials] = below(path, authenticator) ?? []
   if (login !== undefined) {
     if (method === 'DELETE') delete all.logins[login]
-    else if (credentials === undefined) all.logins[login] = null
-    else all.logins[login] = String(isJsonObject(body) && body.password)
+    else if (credentials === undefined) setField(all.logins, login, null)
+    else setField(all.logins, login, String(isJsonObject(body) && body.password))
     return
   }
   const [kind, name, part, role] = below(path, authorizer) as [
@@ -182,13 +215,13 @@ function writeSecurity(all: ClusterConfiguration, method: string, path: string, 
     string?,
     string?,
   ]
-  if (part === 'permissions') all.roles[name] = body as unknown[]
+  if (part === 'permissions') setField(all.roles, name, body)
   else if (role !== undefined) {
     const list = kind === 'users' ? all.users[name]! : all.groupMappings[name]!.roles
     if (method === 'POST') list.push(role)
     else list.splice(list.indexOf(role), 1)
   } else if (method === 'DELETE') delete all[kind][name]
   else if (kind === 'groupMappings')
-    all.groupMappings[name] = { groupPattern: (body as JsonObject).groupPattern, roles: [] }
-  else all[kind][name] = []
+    setField(all.groupMappings, name, { groupPattern: (body as JsonObject).groupPattern, roles: [] })
+  else setField(all[kind], name, [])
 }

@@ -40,7 +40,7 @@ export interface TestConfiguration {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
   readonly stores: Readonly<Record<string, StoreRecipe>>
-  readonly findings: readonly { readonly code: string; readonly place: string }[]
+  readonly findings: readonly { readonly code: string; readonly place: string; readonly up: string }[]
   /** What a cluster with the configuration does, by the name of a test in svc-settings.test.ts; only of broken ones. */
   readonly symptom?: Readonly<Record<string, string>>
 }
@@ -58,6 +58,56 @@ export const testConfigurations = (): TestConfiguration[] =>
 /** Creates the surroundings of the configurations: certificates, issued at `now`, and a directory. Stop it at the end. */
 export async function startSurroundings(scratch: string, now = fixedNow) {
   const tools = await pkiTools()
+  const { issuers, issue, serverKey, otherKey } = createAuthorities(tools, now)
+
+  function writeStore(file: string, recipe: StoreRecipe): void {
+    const { type, password, alias, hosts, isMismatched, trusted = [] } = recipe
+    const folder = path.dirname(file)
+    mkdirSync(folder, { recursive: true })
+    const certificates = Object.fromEntries(trusted.map((name) => [name, issuers[name].certificatePem]))
+    if (alias === undefined || hosts === undefined) {
+      const files = tools.writeTrustStores(folder, 'new', certificates, password, now)
+      renameSync(files[type === 'jks' ? 0 : 1] as string, file)
+      return
+    }
+    const key = isMismatched ? otherKey : serverKey
+    const entry = { name: alias, key, chain: issue(hosts, recipe) }
+    const [written] = tools.writeKeyStores(folder, entry, [type], password, now)
+    renameSync(written as string, file)
+  }
+
+  const directory = await startDirectory(directoryContent, 0)
+  const relay = await relayWithTls(issue(['ldap.example.com', '127.0.0.1'], {}), serverKey, directory.url)
+  return {
+    /** Copies a configuration with its stores, and returns how to examine it. */
+    prepare(configuration: TestConfiguration): ExamineOptions {
+      const { kind, name, stores, environment, folder } = configuration
+      const copy = path.join(scratch, name)
+      cpSync(path.join(root, kind, name), copy, { recursive: true })
+      for (const [file, recipe] of Object.entries(stores)) writeStore(path.join(copy, file), recipe)
+      const address = relay.address() as { readonly port: number }
+      // None of the servers runs.
+      const closed = hosts.flatMap((host) =>
+        tlsPorts.map((port) => `${host}.example.com:${port}=127.0.0.1:9`),
+      )
+      const maps = [
+        ...closed,
+        `/opt/druid=${copy}`,
+        `/stackable=${copy}`,
+        `ldap.example.com:636=127.0.0.1:${address.port}`,
+      ]
+      return { folder: path.join(copy, folder), environment, maps, isOffline: false, now }
+    },
+    writeStore,
+    async stop() {
+      relay.close()
+      await directory.stop()
+    },
+  }
+}
+
+/** Creates authorities, and a function that issues certificates for the key of all servers. */
+function createAuthorities(tools: Awaited<ReturnType<typeof pkiTools>>, now: number) {
   const valid = { notBefore: now - 30 * dayMs, notAfter: now + 365 * dayMs }
   const newPair = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
   const [rootPair, otherPair, middlePair, serverPair] = [newPair(), newPair(), newPair(), newPair()]
@@ -89,55 +139,7 @@ export async function startSurroundings(scratch: string, now = fixedNow) {
     const rest = withoutIssuer ? [] : chains[issuer].map(({ certificatePem }) => certificatePem)
     return [certificate, ...rest]
   }
-
-  function writeStore(file: string, recipe: StoreRecipe): void {
-    const { type, password, alias, hosts, isMismatched, trusted = [] } = recipe
-    const folder = path.dirname(file)
-    mkdirSync(folder, { recursive: true })
-    const certificates = Object.fromEntries(trusted.map((name) => [name, issuers[name].certificatePem]))
-    if (alias === undefined || hosts === undefined) {
-      const files = tools.writeTrustStores(folder, 'new', certificates, password, now)
-      renameSync(files[type === 'jks' ? 0 : 1] as string, file)
-      return
-    }
-    const key = isMismatched ? otherPair.privateKey : serverPair.privateKey
-    const entry = { name: alias, key, chain: issue(hosts, recipe) }
-    const [written] = tools.writeKeyStores(folder, entry, [type], password, now)
-    renameSync(written as string, file)
-  }
-
-  const directory = await startDirectory(directoryContent, 0)
-  const relay = await relayWithTls(
-    issue(['ldap.example.com', '127.0.0.1'], {}),
-    serverPair.privateKey,
-    directory.url,
-  )
-  return {
-    /** Copies a configuration with its stores, and returns how to examine it. */
-    prepare(configuration: TestConfiguration): ExamineOptions {
-      const { kind, name, stores, environment, folder } = configuration
-      const copy = path.join(scratch, name)
-      cpSync(path.join(root, kind, name), copy, { recursive: true })
-      for (const [file, recipe] of Object.entries(stores)) writeStore(path.join(copy, file), recipe)
-      const address = relay.address() as { readonly port: number }
-      // None of the servers runs.
-      const closed = hosts.flatMap((host) =>
-        tlsPorts.map((port) => `${host}.example.com:${port}=127.0.0.1:9`),
-      )
-      const maps = [
-        ...closed,
-        `/opt/druid=${copy}`,
-        `/stackable=${copy}`,
-        `ldap.example.com:636=127.0.0.1:${address.port}`,
-      ]
-      return { folder: path.join(copy, folder), environment, maps, isOffline: false, now }
-    },
-    writeStore,
-    async stop() {
-      relay.close()
-      await directory.stop()
-    },
-  }
+  return { issuers, issue, serverKey: serverPair.privateKey, otherKey: otherPair.privateKey }
 }
 
 const authorityOf = (certificatePem: string, { privateKey }: { readonly privateKey: KeyObject }) => ({

@@ -1,4 +1,4 @@
-import type { CompactionStatus } from '@svc/domain/compaction'
+import { type CompactionStatus, compactTaskType } from '@svc/domain/compaction'
 import type { ClusterClient } from '../client/index.ts'
 import { clusterStatus } from '../cluster/index.ts'
 import type { HomeLayout } from '../home/index.ts'
@@ -80,7 +80,7 @@ export const compactionIsDone =
     if (dataSource !== undefined && statuses.length === 0)
       return [`auto-compaction is not enabled for datasource [${dataSource}]`]
     const awaiting = statuses.filter(({ intervalCountAwaitingCompaction: count }) => count > 0)
-    if (awaiting.length === 0) return await unfinishedTasks(client, dataSource, 'compact')
+    if (awaiting.length === 0) return await unfinishedTasks(client, dataSource, compactTaskType)
     return awaiting.map(
       ({ dataSource: name, intervalCountAwaitingCompaction: count }) =>
         `${countOf(count, 'interval')} of datasource [${name}] ${count === 1 ? 'awaits' : 'await'} compaction`,

@@ -17,7 +17,7 @@ const { signal } = new AbortController()
 const coordinator = 'GET /svc/coordinator/v1'
 
 describe('waiting', () => {
-  it('ends when nothing is lacking, also after the cluster was unavailable', async () => {
+  it('ends when nothing is lacking, even after the cluster was unavailable', async () => {
     const answers: (() => readonly string[])[] = [
       () => {
         throw unavailable('away')

@@ -1,6 +1,7 @@
 // Starts the image [svc-cluster], or the one that the environment variable SVC_IMAGE names.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+// This package is tested with what its users install.
 import { Agent, request } from 'undici'
 import { type StartedSvcContainer, SvcContainer } from './index.ts'
 
@@ -35,6 +36,11 @@ test('requires a login', async () => {
 test('reports invalid rules', async () => {
   const container = new SvcContainer(image).withRules('wikipedia', [{ type: 'loadSometimes' }])
   await assert.rejects(container.start(), /returned 400: .*loadSometimes/)
+})
+
+test('reports the log of a container that exits', { timeout: 30_000 }, async () => {
+  const container = new SvcContainer(image).withProperty('svc.coordinator.period', 'often')
+  await assert.rejects(container.start(), /\[svc\.coordinator\.period\]/)
 })
 
 async function get(path: string, password = cluster.getAdminPassword()) {

@@ -14,6 +14,7 @@ const certificateFile = '/data/.svc/pki/authority.pem'
 const startTimeoutMs = 120_000
 const loadTimeoutMs = 60_000
 const pollMs = 100
+const maxLogLines = 20
 
 interface Datasource {
   readonly name: string
@@ -65,12 +66,15 @@ export class SvcContainer extends GenericContainer {
     return this
   }
 
-  /** Starts the container. Throws an Error if rules or data are rejected. */
+  /**
+   * Starts the container. Throws an Error if the cluster does not start, with the end of its log, or if rules or data are
+   * rejected.
+   */
   override async start(): Promise<StartedSvcContainer> {
     // The certificates must be valid for the address at which tests reach the container.
     const { info } = await getContainerRuntimeClient()
     this.withEnvironment({ SVC_HOSTS: info.containerRuntime.host })
-    const container = await super.start()
+    const container = await this.startReportingLog()
     try {
       const { output: certificate } = await container.exec(['cat', certificateFile])
       const started = new StartedSvcContainer(container, certificate, this.adminPassword)
@@ -79,6 +83,25 @@ export class SvcContainer extends GenericContainer {
     } catch (error) {
       await container.stop()
       throw error
+    }
+  }
+
+  private async startReportingLog(): Promise<StartedTestContainer> {
+    const lines: string[] = []
+    const consumer = this.logConsumer
+    this.withLogConsumer(async (stream) => {
+      stream.on('data', (line) => {
+        lines.push(String(line).trimEnd())
+        if (lines.length > maxLogLines) lines.shift()
+      })
+      await consumer?.(stream)
+    })
+    try {
+      return await super.start()
+    } catch (error) {
+      throw new Error(`The cluster did not start. The end of its log:\n${lines.join('\n')}`, { cause: error })
+    } finally {
+      this.logConsumer = consumer
     }
   }
 }

@@ -49,6 +49,20 @@ const rolePath = ({ accountsPath }: Access, role: string): string =>
 const mappingPath = ({ accountsPath }: Access, mapping: string): string =>
   `${accountsPath}/groupMappings/${encodeURIComponent(mapping)}`
 
+/** Returns the permissions of a role as sorted texts. A role that does not exist has none. */
+export const permissionTexts = ({ roles }: Pick<Access, 'roles'>, role: string): string[] =>
+  (Object.hasOwn(roles, role) ? roles[role]! : []).map(permissionText).sort()
+
+/** Returns the roles of a user as sorted names. */
+export const rolesOf = ({ users }: Pick<Access, 'users'>, user: string): string[] =>
+  (Object.hasOwn(users, user) ? users[user]! : []).toSorted()
+
+/** Returns a group mapping as lines, in an order that does not matter. One that does not exist has none. */
+export const mappingLines = (mapping: GroupMapping | undefined): string[] =>
+  mapping === undefined
+    ? []
+    : [`groups: ${mapping.groupPattern}`, ...mapping.roles.toSorted().map((role) => `role: ${role}`)]
+
 /** Returns the changes that create a role with permissions, or replace the permissions of an existing one. */
 export function saveRole(access: Access, role: string, permissions: readonly PermissionJson[]): Change[] {
   const path = rolePath(access, role)

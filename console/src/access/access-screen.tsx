@@ -1,9 +1,9 @@
 import { countOf } from '@svc/domain/text'
-import { useEffect, useState } from 'react'
-import { useParams } from 'wouter'
+import { useMemo } from 'react'
+import { useLocation, useParams } from 'wouter'
 import type { UsersAndRoles } from '../answers/index.ts'
 import { useCaller, useUsersAndRoles } from '../cluster/index.ts'
-import { nameInAddress } from '../location.ts'
+import { accessAddress, nameInAddress } from '../location.ts'
 import { Empty, Name, Outcome, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'
@@ -11,9 +11,10 @@ import { Certificates } from './certificates.tsx'
 import { ExplainAccess } from './explain-access.tsx'
 import { MappingPanel, NewMappingForm } from './mapping-panel.tsx'
 import { Matrix } from './matrix.tsx'
+import { Refusals } from './refusals.tsx'
 import { MappingList, RoleList } from './role-list.tsx'
 import { NewRoleForm, RolePanel } from './role-panel.tsx'
-import type { Subject } from './subject.ts'
+import { newSubjectAddress, type Subject } from './subject.ts'
 import './access.css'
 import { type Changes, useChanges } from './use-changes.ts'
 import { NewUserForm, UserPanel } from './user-panel.tsx'
@@ -21,18 +22,24 @@ import { NewUserForm, UserPanel } from './user-panel.tsx'
 /** Users, roles, and group mappings: what each may do and why, and who changed it. */
 export function AccessScreen() {
   const { data: caller } = useCaller()
-  const access = useUsersAndRoles(caller?.security.read === true)
+  const access = useUsersAndRoles(caller?.security.read === true && caller.storesRoles)
   const changes = useChanges()
   const [subject, setSubject] = useSubject()
   if (caller?.security.read === false)
     return (
-      <Empty title="Users and roles cannot be shown">
+      <Empty title="Missing permission">
         <p>This page requires READ on CONFIG security, which administrators have.</p>
+      </Empty>
+    )
+  if (caller?.storesRoles === false)
+    return (
+      <Empty title="This cluster does not store users or roles">
+        <p>Its authorizers allow every request.</p>
       </Empty>
     )
   if (access.error && !access.data)
     return (
-      <Empty title="Users and roles cannot be shown">
+      <Empty title="Failed to load users and roles">
         <p>{access.error.message}</p>
       </Empty>
     )
@@ -58,6 +65,7 @@ export function AccessScreen() {
         <RoleList access={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
         <MappingList access={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
         <SecurityAudit />
+        <Refusals />
         <Certificates />
         <Calls />
       </div>
@@ -70,15 +78,24 @@ export function AccessScreen() {
   )
 }
 
-/** What is selected: first the user that the address names. */
+/** What is selected, which is in the address. */
 function useSubject() {
-  const { user } = useParams<{ readonly user?: string }>()
-  const searched = user === undefined ? undefined : nameInAddress(user)
-  const [subject, setSubject] = useState<Subject>()
-  useEffect(() => {
-    if (searched !== undefined) setSubject({ kind: 'user', name: searched })
-  }, [searched])
-  return [subject, setSubject] as const
+  const { kind, name } = useParams<{ readonly kind?: string; readonly name?: string }>()
+  const [, navigate] = useLocation()
+  const subject = useMemo(() => subjectOf(kind, name), [kind, name])
+  return [subject, (next: Subject | undefined) => navigate(addressOf(next))] as const
+}
+
+function subjectOf(kind: string | undefined, part: string | undefined): Subject | undefined {
+  if (kind === 'newRole' || kind === 'newMapping') return { kind }
+  const name = part === undefined ? undefined : nameInAddress(part)
+  if (name === undefined || (kind !== 'user' && kind !== 'role' && kind !== 'mapping')) return undefined
+  return { kind, name }
+}
+
+function addressOf(subject: Subject | undefined): string {
+  if (subject === undefined) return '/access'
+  return 'name' in subject ? accessAddress(subject.kind, subject.name) : newSubjectAddress(subject.kind)
 }
 
 /** The panel of what is selected: a user, role, or group mapping, or the form of a new one. */
@@ -97,9 +114,8 @@ function Editor({
   const created = (kind: 'user' | 'role' | 'mapping') => (name: string) => onSubject({ kind, name })
   if (subject?.kind === 'newRole') return <NewRoleForm {...input} onCreated={created('role')} />
   if (subject?.kind === 'newMapping') return <NewMappingForm {...input} onCreated={created('mapping')} />
-  if (subject?.kind === 'role' && Object.hasOwn(access.roles, subject.name))
-    return <RolePanel key={subject.name} {...input} role={subject.name} />
-  if (subject?.kind === 'mapping' && Object.hasOwn(access.mappings, subject.name))
+  if (subject?.kind === 'role') return <RolePanel key={subject.name} {...input} role={subject.name} />
+  if (subject?.kind === 'mapping')
     return <MappingPanel key={subject.name} {...input} mapping={subject.name} />
   return (
     <>

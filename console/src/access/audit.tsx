@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useSecurityAudit } from '../cluster/index.ts'
-import { explainPath, requestOfEvent } from '../session/index.ts'
+import { explainPath, refusalPath, requestOfEvent } from '../session/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
 
 const kinds = [
@@ -40,7 +40,7 @@ export function SecurityAudit() {
       {error && <Problem>{error.message}</Problem>}
       {data?.length === 0 && <p className="dim">No events of this kind.</p>}
       {data && data.length > 0 && (
-        <table>
+        <table className="names">
           <thead>
             <tr>
               <th>time</th>
@@ -54,7 +54,7 @@ export function SecurityAudit() {
             </tr>
           </thead>
           <tbody>
-            {data.map(({ id, time, kind: of, identity, key, address }) => (
+            {data.map(({ id, time, kind: of, identity, key, address, details }) => (
               <tr key={id}>
                 <td className="dim nowrap">{formatMinute(Date.parse(time))}</td>
                 <td>{kindTexts[of]}</td>
@@ -63,10 +63,15 @@ export function SecurityAudit() {
                 </td>
                 <td>
                   <Name>{key}</Name>
+                  {details?.because !== undefined && (
+                    <div className="dim small">
+                      <Name>{details.because}</Name>
+                    </div>
+                  )}
                 </td>
                 <td className="dim">{address}</td>
                 <td className="right">
-                  <WhyRefused kind={of} eventKey={key} identity={identity} />
+                  <WhyRefused kind={of} eventKey={key} identity={identity} requestId={details?.requestId} />
                 </td>
               </tr>
             ))}
@@ -77,16 +82,20 @@ export function SecurityAudit() {
   )
 }
 
-/** A link to the explanation of a request that lacked a permission. */
+/** A link to the explanation of a failed login, or of a request that lacked a permission. */
 function WhyRefused({
   kind,
   eventKey: key,
   identity,
+  requestId,
 }: {
   readonly kind: string
   readonly eventKey: string
   readonly identity: string
+  readonly requestId: string | undefined
 }) {
+  if (kind === 'loginFailure')
+    return requestId === undefined ? null : <Link href={refusalPath(requestId)}>Why?</Link>
   const request = requestOfEvent({ kind, key, identity })
   return request && <Link href={explainPath(request)}>Why?</Link>
 }

@@ -26,7 +26,8 @@ export function Calls() {
         </label>
       </div>
       <p className="hint">
-        From the journals of all servers, which keep the last calls. Requests of users are not included.
+        From the journals of all servers, which keep the most recent calls. Requests from users are not
+        included.
         {data.omittedServers > 0 &&
           ` The journals of ${countOf(data.omittedServers, 'more server')} are not included.`}
       </p>

@@ -14,41 +14,43 @@ export function Certificates() {
       <p className="hint">
         The certificates that servers present to each other, as the coordinator sees them.
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th>server</th>
-            <th>subject</th>
-            <th>valid for</th>
-            <th>issued by</th>
-            <th className="right">issued</th>
-            <th className="right">expires</th>
-            <th>state</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ role, server, certificate, state, isProblem, ageMs, leftMs }) => (
-            <tr key={`${role} ${server}`}>
-              <th scope="row">
-                {role}
-                <div className="dim small numbers">
-                  <Name>{server}</Name>
-                </div>
-              </th>
-              <td>{certificate && <Name>{certificate.subject}</Name>}</td>
-              <td className="small">{certificate && <Name>{certificate.names}</Name>}</td>
-              <td>{certificate && <Name>{certificate.issuer}</Name>}</td>
-              <td className="right nowrap" title={certificate?.validFrom}>
-                {ageMs !== undefined && (ageMs < 0 ? `in ${formatSpan(-ageMs)}` : formatAge(ageMs))}
-              </td>
-              <td className="right nowrap" title={certificate?.validTo}>
-                {leftMs !== undefined && (leftMs < 0 ? formatAge(-leftMs) : `in ${formatSpan(leftMs)}`)}
-              </td>
-              <td className={isProblem ? 'future-text' : 'dim'}>{state}</td>
+      <div className="sideways" tabIndex={0} role="group" aria-label="List of certificates">
+        <table className="names">
+          <thead>
+            <tr>
+              <th>server</th>
+              <th>subject</th>
+              <th>hosts</th>
+              <th>issued by</th>
+              <th className="right">issued</th>
+              <th className="right">expires</th>
+              <th>state</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map(({ role, server, certificate, state, isProblem, ageMs, leftMs }) => (
+              <tr key={`${role} ${server}`}>
+                <th scope="row">
+                  {role}
+                  <div className="dim small numbers">
+                    <Name>{server}</Name>
+                  </div>
+                </th>
+                <td>{certificate && <Name>{certificate.subject}</Name>}</td>
+                <td className="small">{certificate && <Name>{certificate.names}</Name>}</td>
+                <td>{certificate && <Name>{certificate.issuer}</Name>}</td>
+                <td className="right nowrap" title={certificate?.validFrom}>
+                  {ageMs !== undefined && (ageMs < 0 ? `in ${formatSpan(-ageMs)}` : formatAge(ageMs))}
+                </td>
+                <td className="right nowrap" title={certificate?.validTo}>
+                  {leftMs !== undefined && (leftMs < 0 ? formatAge(-leftMs) : `in ${formatSpan(leftMs)}`)}
+                </td>
+                <td className={isProblem ? 'future-text' : 'dim'}>{state}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   )
 }

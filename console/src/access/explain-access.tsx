@@ -4,6 +4,7 @@ import type { UsersAndRoles } from '../answers/index.ts'
 import { type AccessAnswer, type AccessQuestion, useAccessAnswer } from '../cluster/index.ts'
 import { requestIn } from '../session/index.ts'
 import { Name, Notice, Problem, visible } from '../ui/index.ts'
+import { DirectorySteps } from './directory-steps.tsx'
 
 /** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
 export function ExplainAccess({ access }: { readonly access: UsersAndRoles }) {
@@ -73,7 +74,8 @@ const grantText = (grants: boolean | null): string =>
   grants === null ? 'grants it for matching names' : grants ? 'grants it' : 'does not apply'
 
 function Answer({ answer }: { readonly answer: AccessAnswer }) {
-  const { allowed, because, endpoint, needs, authenticators, mappings, roles, permissions } = answer
+  const { allowed, because, endpoint, needs, authenticators, directory, mappings, roles, permissions } =
+    answer
   const needed =
     needs.type === undefined
       ? (neededLogins[needs.kind] ?? needs.kind)
@@ -95,6 +97,11 @@ function Answer({ answer }: { readonly answer: AccessAnswer }) {
             </div>
           ))}
         </Step>
+        {directory.length > 0 && (
+          <Step title="Directory">
+            <DirectorySteps steps={directory} />
+          </Step>
+        )}
         {mappings.length > 0 && (
           <Step title="Group mappings">
             <Name>{mappings.map(({ mapping }) => mapping).join(', ')}</Name>

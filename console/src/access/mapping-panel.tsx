@@ -1,14 +1,25 @@
 import { isGroupPattern } from '@svc/domain/access'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import type { GroupMapping, UsersAndRoles } from '../answers/index.ts'
+import { Drafts, useDraft } from '../drafts/index.ts'
+import { accessAddress } from '../location.ts'
 import { ConfirmedButton, Name } from '../ui/index.ts'
-import { deleteMapping, saveMapping } from './access-edits.ts'
+import { deleteMapping, mappingLines, saveMapping } from './access-edits.ts'
+import { EditButtons } from './edit-buttons.tsx'
+import { OtherChange } from './other-change.tsx'
+import { newSubjectAddress } from './subject.ts'
+import { type BasedEdit, useBasedEdit } from './use-based-edit.ts'
 import type { Changes } from './use-changes.ts'
 
 interface PanelInput {
   readonly access: UsersAndRoles
   readonly changes: Changes
 }
+
+const drafts = new Drafts<BasedEdit<GroupMapping | undefined, GroupMapping>>({
+  isUnsaved: ({ base, draft }) => textOf(draft) !== textOf(base),
+  describe: (mapping) => ({ label: `group mapping ${mapping}`, href: accessAddress('mapping', mapping) }),
+})
 
 /** One group mapping: which groups of the directory get which roles. */
 export function MappingPanel({
@@ -17,55 +28,75 @@ export function MappingPanel({
   changes,
   onDeleted,
 }: PanelInput & { readonly mapping: string; onDeleted(): void }) {
-  const stored = access.mappings[mapping]!
-  const [draft, setDraft] = useState<GroupMapping>()
-  const edit = draft ?? stored
-  const isEdited =
-    draft !== undefined &&
-    (draft.groupPattern !== stored.groupPattern ||
-      draft.roles.toSorted().join('\n') !== stored.roles.toSorted().join('\n'))
+  const stored = Object.hasOwn(access.mappings, mapping) ? access.mappings[mapping] : undefined
+  const edit = useBasedEdit(drafts, mapping, stored, textOf)
+  const shown = edit.draft ?? stored ?? noMapping
+  const isEdited = edit.draft !== undefined && textOf(edit.draft) !== textOf(stored)
+  const textIn = ({ mappings }: UsersAndRoles) =>
+    textOf(Object.hasOwn(mappings, mapping) ? mappings[mapping] : undefined)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
-      .apply(`Changed the group mapping ${mapping}.`, saveMapping(access, mapping, edit))
-      .then((isDone) => isDone && setDraft(undefined))
+      .apply(`Changed the group mapping ${mapping}.`, saveMapping(access, mapping, shown), {
+        textIn,
+        expected: textOf(edit.base),
+        isEdit: true,
+      })
+      .then((isDone) => isDone && edit.discard())
   }
+  const remove = () =>
+    changes
+      .apply(`Deleted the group mapping ${mapping}.`, deleteMapping(access, mapping), {
+        textIn,
+        expected: textIn(access),
+      })
+      .then((isDone) => isDone && onDeleted())
   return (
     <section className="review" aria-labelledby="mapping-title">
       <h2 id="mapping-title">
         Group mapping <Name>{mapping}</Name>
       </h2>
       <form className="review" onSubmit={submit}>
-        <MappingFields access={access} edit={edit} onChange={setDraft} />
-        {isEdited && (
-          <div className="row">
-            <button
-              type="submit"
-              className="primary"
-              disabled={!isGroupPattern(edit.groupPattern) || changes.isBusy}
-            >
-              Apply
-            </button>
-            <button type="button" onClick={() => setDraft(undefined)}>
-              Discard
-            </button>
-          </div>
+        <MappingFields access={access} edit={shown} onChange={edit.change} />
+        {edit.draft && edit.isChangedByOther && !changes.isBusy && (
+          <OtherChange
+            what="this group mapping"
+            before={mappingLines(edit.base)}
+            after={mappingLines(stored)}
+            onKeep={edit.keep}
+            onDiscard={edit.discard}
+          />
+        )}
+        {isEdited && !edit.isChangedByOther && (
+          <EditButtons
+            isDisabled={!isGroupPattern(shown.groupPattern) || changes.isBusy}
+            onDiscard={edit.discard}
+          />
         )}
       </form>
-      <ConfirmedButton
-        label="Delete this group mapping…"
-        question="Members of its groups lose its roles."
-        confirm="Delete group mapping"
-        isBusy={changes.isBusy}
-        onConfirm={() =>
-          void changes
-            .apply(`Deleted the group mapping ${mapping}.`, deleteMapping(access, mapping))
-            .then((isDone) => isDone && onDeleted())
-        }
-      />
+      {stored ? (
+        <ConfirmedButton
+          label="Delete this group mapping…"
+          question="Members of its groups lose its roles."
+          confirm="Delete group mapping"
+          isBusy={changes.isBusy}
+          onConfirm={() => void remove()}
+        />
+      ) : (
+        <p className="hint">This group mapping does not exist.</p>
+      )}
     </section>
   )
 }
+
+const noMapping: GroupMapping = { groupPattern: '', roles: [] }
+
+const textOf = (mapping: GroupMapping | undefined): string => mappingLines(mapping).join('\n')
+
+const newDrafts = new Drafts<{ readonly name: string; readonly edit: GroupMapping }>({
+  isUnsaved: () => true,
+  describe: () => ({ label: 'new group mapping', href: newSubjectAddress('newMapping') }),
+})
 
 /** Creates a group mapping. */
 export function NewMappingForm({
@@ -73,24 +104,31 @@ export function NewMappingForm({
   changes,
   onCreated,
 }: PanelInput & { onCreated(mapping: string): void }) {
-  const [name, setName] = useState('')
-  const [edit, setEdit] = useState<GroupMapping>({ groupPattern: '', roles: [] })
+  const [{ name, edit } = { name: '', edit: noMapping }, setDraft] = useDraft(newDrafts, '')
   const isTaken = Object.hasOwn(access.mappings, name)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
       .apply(`Created the group mapping ${name}.`, saveMapping(access, name, edit))
-      .then((isDone) => isDone && onCreated(name))
+      .then((isDone) => {
+        if (!isDone) return
+        setDraft(undefined)
+        onCreated(name)
+      })
   }
   return (
     <form className="review" onSubmit={submit} aria-labelledby="new-mapping-title">
       <h2 id="new-mapping-title">New group mapping</h2>
       <label>
         Name
-        <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
+        <input
+          value={name}
+          autoComplete="off"
+          onChange={(event) => setDraft({ name: event.target.value, edit })}
+        />
       </label>
       {isTaken && <p className="problem">There is already a group mapping with this name.</p>}
-      <MappingFields access={access} edit={edit} onChange={setEdit} />
+      <MappingFields access={access} edit={edit} onChange={(next) => setDraft({ name, edit: next })} />
       <div className="row">
         <button
           type="submit"

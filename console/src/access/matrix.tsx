@@ -1,5 +1,5 @@
 import type { UsersAndRoles } from '../answers/index.ts'
-import { Name } from '../ui/index.ts'
+import { Name, visible } from '../ui/index.ts'
 
 /** A user or a group mapping, with its roles. */
 interface Holder {
@@ -11,8 +11,14 @@ interface Holder {
 const maxColumns = 24
 const typeOrder = ['STATE', 'CONFIG', 'DATASOURCE']
 
+/** A resource, or several of different types with the same name, to which all roles grant the same. */
+interface Column {
+  readonly types: readonly string[]
+  readonly name: string
+}
+
 /** The resources that any role names: types in the order in which people think of them, then patterns. */
-function resourcesOf(roles: UsersAndRoles['roles']): { readonly type: string; readonly name: string }[] {
+function columnsOf(roles: UsersAndRoles['roles']): Column[] {
   const found = new Map(
     Object.values(roles)
       .flat()
@@ -22,10 +28,17 @@ function resourcesOf(roles: UsersAndRoles['roles']): { readonly type: string; re
     const at = typeOrder.indexOf(type)
     return at === -1 ? typeOrder.length : at
   }
-  return [...found.values()].sort(
+  const resources = [...found.values()].sort(
     (a, b) =>
       rank(a.type) - rank(b.type) || (a.type < b.type ? -1 : a.type > b.type ? 1 : a.name < b.name ? -1 : 1),
   )
+  const grants = ({ type, name }: { readonly type: string; readonly name: string }): string =>
+    JSON.stringify(Object.keys(roles).map((role) => grantText(roles, [role], type, name)))
+  // Most clusters grant the rare types together, and a narrow window has no space for a column for each.
+  const groups = Map.groupBy(resources, (one) =>
+    rank(one.type) < typeOrder.length ? `${one.type} ${one.name}` : `${one.name} ${grants(one)}`,
+  )
+  return [...groups.values()].map((list) => ({ types: list.map(({ type }) => type), name: list[0]!.name }))
 }
 
 /** What each user and each group mapping may read and write, through which role. */
@@ -39,7 +52,7 @@ export function Matrix({
   onSelect(user: string): void
 }) {
   const { users, mappings, roles } = access
-  const resources = resourcesOf(roles)
+  const columns = columnsOf(roles)
   const holders: Holder[] = [
     ...Object.entries(users).map(([name, own]) => ({ name, kind: 'user' as const, roles: own })),
     ...Object.entries(mappings).map(([name, one]) => ({
@@ -55,12 +68,8 @@ export function Matrix({
           <tr>
             <th>user</th>
             <th>roles</th>
-            {resources.slice(0, maxColumns).map(({ type, name }) => (
-              <th key={`${type} ${name}`}>
-                <span className="small">{type.toLowerCase()}</span>
-                <br />
-                <Name>{name}</Name>
-              </th>
+            {columns.slice(0, maxColumns).map((column) => (
+              <ColumnHead key={`${column.types} ${column.name}`} column={column} />
             ))}
           </tr>
         </thead>
@@ -86,19 +95,27 @@ export function Matrix({
               <td className="dim">
                 <Name>{own.join(', ')}</Name>
               </td>
-              {resources.slice(0, maxColumns).map(({ type, name: pattern }) => (
-                <td key={`${type} ${pattern}`}>{grantText(roles, own, type, pattern)}</td>
+              {columns.slice(0, maxColumns).map(({ types, name: pattern }) => (
+                <td key={`${types} ${pattern}`}>{grantText(roles, own, types[0]!, pattern)}</td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-      {resources.length > maxColumns && (
-        <p className="hint">{resources.length - maxColumns} more resources are not shown.</p>
+      {columns.length > maxColumns && (
+        <p className="hint">{columns.length - maxColumns} more resources are not shown.</p>
       )}
     </div>
   )
 }
+
+const ColumnHead = ({ column: { types, name } }: { readonly column: Column }) => (
+  <th className={types.length > 1 ? 'several' : undefined} title={visible(name)}>
+    <span className="small">{types.join(', ').toLowerCase().replaceAll('_', ' ')}</span>
+    <br />
+    <Name>{name}</Name>
+  </th>
+)
 
 /** The actions that roles grant for one resource: `read`, `write`, `read, write`, or nothing. */
 function grantText(

@@ -30,7 +30,7 @@ export function RoleList({ access, subject, canWrite, onSelect }: ListInput) {
             <tr>
               <th>role</th>
               <th>permissions</th>
-              <th>held by</th>
+              <th>assigned to</th>
             </tr>
           </thead>
           <tbody>

@@ -1,7 +1,9 @@
 import { resourceTypes } from '@svc/domain/access'
 import { countOf, formatList } from '@svc/domain/text'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
+import { Drafts, useDraft } from '../drafts/index.ts'
+import { accessAddress } from '../location.ts'
 import { useSession } from '../session/index.ts'
 import { ConfirmedButton, Name, Notice } from '../ui/index.ts'
 import {
@@ -10,15 +12,25 @@ import {
   type PermissionRow,
   permissionsOf,
   permissionText,
+  permissionTexts,
   rowsOf,
   saveRole,
 } from './access-edits.ts'
+import { EditButtons } from './edit-buttons.tsx'
+import { OtherChange } from './other-change.tsx'
+import { newSubjectAddress } from './subject.ts'
+import { type BasedEdit, useBasedEdit } from './use-based-edit.ts'
 import type { Changes } from './use-changes.ts'
 
 interface PanelInput {
   readonly access: UsersAndRoles
   readonly changes: Changes
 }
+
+const drafts = new Drafts<BasedEdit<readonly string[], readonly PermissionRow[]>>({
+  isUnsaved: ({ base, draft }) => textOf(textsOf(permissionsOf(draft))) !== textOf(base),
+  describe: (role) => ({ label: `role ${role}`, href: accessAddress('role', role) }),
+})
 
 /** One role: its permissions, which can be edited, and who has it. */
 export function RolePanel({
@@ -28,75 +40,117 @@ export function RolePanel({
   onDeleted,
 }: PanelInput & { readonly role: string; onDeleted(): void }) {
   const stored = access.roles[role] ?? []
-  // Undefined as long as nothing is edited: then the stored permissions are shown as they change.
-  const [draft, setDraft] = useState<readonly PermissionRow[]>()
-  const { users, mappings } = holdersOf(access, role)
+  const edit = useBasedEdit(drafts, role, permissionTexts(access, role), textOf)
+  const { draft } = edit
   const permissions = draft && permissionsOf(draft)
-  const isEdited = permissions !== undefined && textsOf(permissions).join() !== textsOf(stored).join()
+  const isEdited = permissions !== undefined && textOf(textsOf(permissions)) !== textOf(textsOf(stored))
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!permissions) return
+    const textIn = (latest: UsersAndRoles) => textOf(permissionTexts(latest, role))
     void changes
-      .apply(`Changed the permissions of the role ${role}.`, saveRole(access, role, permissions))
-      .then((isDone) => isDone && setDraft(undefined))
+      .apply(`Changed the permissions of the role ${role}.`, saveRole(access, role, permissions), {
+        textIn,
+        expected: textOf(edit.base),
+        isEdit: true,
+      })
+      .then((isDone) => isDone && edit.discard())
   }
   return (
     <section className="review" aria-labelledby="role-title">
       <h2 id="role-title">
         Role <Name>{role}</Name>
       </h2>
-      <Holders users={users} mappings={mappings} />
+      <Holders {...holdersOf(access, role)} />
       <form className="review" onSubmit={submit}>
-        <PermissionRows rows={draft ?? rowsOf(stored)} isDisabled={changes.isBusy} onChange={setDraft} />
+        <PermissionRows rows={draft ?? rowsOf(stored)} isDisabled={changes.isBusy} onChange={edit.change} />
+        {draft && edit.isChangedByOther && !changes.isBusy && (
+          <OtherChange
+            what="these permissions"
+            before={edit.base}
+            after={textsOf(stored)}
+            onKeep={edit.keep}
+            onDiscard={edit.discard}
+          />
+        )}
         {isEdited && (
           <>
             <Review access={access} role={role} before={stored} after={permissions} />
-            <div className="row">
-              <button type="submit" className="primary" disabled={!isComplete(draft) || changes.isBusy}>
-                Apply
-              </button>
-              <button type="button" onClick={() => setDraft(undefined)}>
-                Discard
-              </button>
-            </div>
+            {!edit.isChangedByOther && (
+              <EditButtons isDisabled={!isComplete(draft) || changes.isBusy} onDiscard={edit.discard} />
+            )}
           </>
         )}
       </form>
-      <ConfirmedButton
-        label="Delete this role…"
-        question={whoLosesRole(users.length, mappings.length)}
-        confirm="Delete role"
-        isBusy={changes.isBusy}
-        onConfirm={() =>
-          void changes
-            .apply(`Deleted the role ${role}.`, deleteRole(access, role))
-            .then((isDone) => isDone && onDeleted())
-        }
-      />
+      {Object.hasOwn(access.roles, role) ? (
+        <DeleteRole access={access} role={role} changes={changes} onDeleted={onDeleted} />
+      ) : (
+        <p className="hint">This role does not exist.</p>
+      )}
     </section>
   )
 }
 
+function DeleteRole({
+  access,
+  role,
+  changes,
+  onDeleted,
+}: PanelInput & { readonly role: string; onDeleted(): void }) {
+  const { users, mappings } = holdersOf(access, role)
+  const textIn = (latest: UsersAndRoles) =>
+    JSON.stringify([permissionTexts(latest, role), holdersOf(latest, role)])
+  return (
+    <ConfirmedButton
+      label="Delete this role…"
+      question={whoLosesRole(users.length, mappings.length)}
+      confirm="Delete role"
+      isBusy={changes.isBusy}
+      onConfirm={() =>
+        void changes
+          .apply(`Deleted the role ${role}.`, deleteRole(access, role), { textIn, expected: textIn(access) })
+          .then((isDone) => isDone && onDeleted())
+      }
+    />
+  )
+}
+
+const newDrafts = new Drafts<{ readonly name: string; readonly rows: readonly PermissionRow[] }>({
+  isUnsaved: () => true,
+  describe: () => ({ label: 'new role', href: newSubjectAddress('newRole') }),
+})
+
 /** Creates a role with permissions. */
 export function NewRoleForm({ access, changes, onCreated }: PanelInput & { onCreated(role: string): void }) {
-  const [name, setName] = useState('')
-  const [rows, setRows] = useState<readonly PermissionRow[]>([newRow])
+  const [{ name, rows } = { name: '', rows: [newRow] }, setDraft] = useDraft(newDrafts, '')
   const isTaken = Object.hasOwn(access.roles, name)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
       .apply(`Created the role ${name}.`, saveRole(access, name, permissionsOf(rows)))
-      .then((isDone) => isDone && onCreated(name))
+      .then((isDone) => {
+        if (!isDone) return
+        setDraft(undefined)
+        onCreated(name)
+      })
   }
   return (
     <form className="review" onSubmit={submit} aria-labelledby="new-role-title">
       <h2 id="new-role-title">New role</h2>
       <label>
         Name
-        <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
+        <input
+          value={name}
+          autoComplete="off"
+          onChange={(event) => setDraft({ name: event.target.value, rows })}
+        />
       </label>
       {isTaken && <p className="problem">There is already a role with this name.</p>}
-      <PermissionRows rows={rows} isDisabled={changes.isBusy} onChange={setRows} />
+      <PermissionRows
+        rows={rows}
+        isDisabled={changes.isBusy}
+        onChange={(next) => setDraft({ name, rows: next })}
+      />
       <div className="row">
         <button
           type="submit"
@@ -188,6 +242,8 @@ function PermissionRows({ rows, isDisabled, onChange }: PermissionRowsInput) {
   )
 }
 
+const textOf = (texts: readonly string[]): string => texts.join('\n')
+
 const textsOf = (permissions: readonly PermissionJson[]): string[] => permissions.map(permissionText).sort()
 
 function Holders({
@@ -200,7 +256,7 @@ function Holders({
   if (users.length + mappings.length === 0) return <p className="dim">Nobody has this role.</p>
   return (
     <p>
-      <span className="dim">Held by</span>{' '}
+      <span className="dim">Assigned to</span>{' '}
       <Name>{[...users, ...mappings.map((mapping) => `${mapping} (group mapping)`)].join(', ')}</Name>
     </p>
   )

@@ -1,9 +1,21 @@
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
+import { Drafts } from '../drafts/index.ts'
+import { accessAddress } from '../location.ts'
 import { useSession } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
+import { rolesOf } from './access-edits.ts'
+import { EditButtons } from './edit-buttons.tsx'
+import { OtherChange } from './other-change.tsx'
 import { roleChange } from './role-change.ts'
+import { type BasedEdit, useBasedEdit } from './use-based-edit.ts'
 import type { Changes } from './use-changes.ts'
+
+// What was chosen by role, so that the changes of others stay.
+const drafts = new Drafts<BasedEdit<readonly string[], ReadonlyMap<string, boolean>>>({
+  isUnsaved: ({ base, draft }) => [...draft].some(([role, isChosen]) => base.includes(role) !== isChosen),
+  describe: (user) => ({ label: `roles of ${user}`, href: accessAddress('user', user) }),
+})
 
 /** Chooses the roles of a user, and shows what that changes before it is applied. */
 export function RolesForm({
@@ -15,9 +27,9 @@ export function RolesForm({
   readonly user: string
   readonly changes: Changes
 }) {
-  const own = access.users[user] ?? []
-  // What was chosen by role, so that the changes of others stay.
-  const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const own = rolesOf(access, user)
+  const edit = useBasedEdit(drafts, user, own, rolesText)
+  const chosen = edit.draft ?? noChoice
   const roles = Object.keys(access.roles).sort()
   const isChosen = (role: string): boolean => chosen.get(role) ?? own.includes(role)
   const assigned = roles.filter((role) => isChosen(role) && !own.includes(role))
@@ -32,7 +44,10 @@ export function RolesForm({
       ...assigned.map((role) => roleChange(access, 'users', user, role, true)),
       ...removed.map((role) => roleChange(access, 'users', user, role, false)),
     ]
-    void changes.apply(texts.join(' '), requests).then((isDone) => isDone && setChosen(new Map()))
+    const textIn = (latest: UsersAndRoles) => rolesText(rolesOf(latest, user))
+    void changes
+      .apply(texts.join(' '), requests, { textIn, expected: rolesText(edit.base), isEdit: true })
+      .then((isDone) => isDone && edit.discard())
   }
   return (
     <form className="review" onSubmit={submit}>
@@ -43,28 +58,35 @@ export function RolesForm({
             <input
               type="checkbox"
               checked={isChosen(role)}
-              onChange={({ target }) => setChosen(new Map(chosen).set(role, target.checked))}
+              onChange={({ target }) => edit.change(new Map(chosen).set(role, target.checked))}
             />
             <Name>{role}</Name>
           </label>
         ))}
       </fieldset>
+      {edit.draft && edit.isChangedByOther && !changes.isBusy && (
+        <OtherChange
+          what="these roles"
+          before={edit.base}
+          after={own}
+          keep="Keep my edit"
+          onKeep={edit.keep}
+          onDiscard={edit.discard}
+        />
+      )}
       {assigned.length + removed.length > 0 && (
         <>
           <Review access={access} user={user} assigned={assigned} removed={removed} />
-          <div className="row">
-            <button type="submit" className="primary" disabled={changes.isBusy}>
-              Apply
-            </button>
-            <button type="button" onClick={() => setChosen(new Map())}>
-              Discard
-            </button>
-          </div>
+          {!edit.isChangedByOther && <EditButtons isDisabled={changes.isBusy} onDiscard={edit.discard} />}
         </>
       )}
     </form>
   )
 }
+
+const noChoice: ReadonlyMap<string, boolean> = new Map()
+
+const rolesText = (roles: readonly string[]): string => roles.join('\n')
 
 /** What the user may do afterward and no longer. */
 function Review({

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import type { UsersAndRoles } from '../answers/index.ts'
 import { isTypedName, Name } from '../ui/index.ts'
+import { rolesOf } from './access-edits.ts'
 import type { Change } from './change.ts'
 import { GrantForm } from './grant-form.tsx'
 import { RolesForm } from './roles-form.tsx'
@@ -95,10 +96,12 @@ function DeleteUser({
       `${access.accountsPath}/users/${name}`,
       ...(access.logins.includes(user) ? [`${access.loginsPath}/${name}`] : []),
     ]
+    const textIn = (latest: UsersAndRoles) => rolesOf(latest, user).join('\n')
     void changes
       .apply(
         `Deleted user ${user}.`,
         paths.map((path) => ({ method: 'DELETE', path })),
+        { textIn, expected: textIn(access) },
       )
       .then((isDone) => isDone && onDeleted())
   }

@@ -21,4 +21,6 @@ export interface UsersAndRoles {
   readonly mappings: Readonly<Record<string, GroupMapping>>
   /** The users who have a password in this cluster. */
   readonly logins: readonly string[]
+  /** The ETag of users, roles, and group mappings. It changes with each of them. */
+  readonly version: string | undefined
 }

@@ -1,40 +1,47 @@
+import type { AuthenticatorStep } from '@svc/domain/access'
 import { useQuery } from '@tanstack/react-query'
 import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
-import { fetchJson } from '../session/index.ts'
+import { fetchJson, send } from '../session/index.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 const base = '/proxy/coordinator/svc-ext/basic-security'
 
-/** The users and roles of the first authenticator and the first authorizer. */
+/** Fetches the users and roles of the first authenticator and the first authorizer. */
+export async function fetchUsersAndRoles(): Promise<UsersAndRoles> {
+  const [authenticator, authorizer] = await Promise.all([
+    firstName('authentication'),
+    firstName('authorization'),
+  ])
+  const loginsPath = authenticator && `${base}/authentication/db/${encodeURIComponent(authenticator)}/users`
+  const accountsPath = `${base}/authorization/db/${encodeURIComponent(authorizer ?? '')}`
+  // First, so that the rest is never older than this version.
+  const response = await send(`${accountsPath}/cachedSerializedUserMap`)
+  const accounts = (await response.json()) as {
+    userMap: UsersAndRoles['users']
+    roleMap: UsersAndRoles['roles']
+  }
+  const [groups, logins] = await Promise.all([
+    fetchJson<{ groupMappingMap: UsersAndRoles['mappings'] }>(
+      `${accountsPath}/cachedSerializedGroupMappingMap`,
+    ),
+    loginsPath === undefined ? [] : fetchJson<string[]>(loginsPath),
+  ])
+  return {
+    loginsPath,
+    accountsPath,
+    users: accounts.userMap,
+    roles: accounts.roleMap,
+    mappings: groups.groupMappingMap,
+    logins,
+    version: response.headers.get('etag') ?? undefined,
+  }
+}
+
+/** The users and roles that can be changed. */
 export const useUsersAndRoles = (isAllowed: boolean) =>
   useQuery({
     queryKey: ['access'],
-    queryFn: async (): Promise<UsersAndRoles> => {
-      const [authenticator, authorizer] = await Promise.all([
-        firstName('authentication'),
-        firstName('authorization'),
-      ])
-      const loginsPath =
-        authenticator && `${base}/authentication/db/${encodeURIComponent(authenticator)}/users`
-      const accountsPath = `${base}/authorization/db/${encodeURIComponent(authorizer ?? '')}`
-      const [accounts, groups, logins] = await Promise.all([
-        fetchJson<{ userMap: UsersAndRoles['users']; roleMap: UsersAndRoles['roles'] }>(
-          `${accountsPath}/cachedSerializedUserMap`,
-        ),
-        fetchJson<{ groupMappingMap: UsersAndRoles['mappings'] }>(
-          `${accountsPath}/cachedSerializedGroupMappingMap`,
-        ),
-        loginsPath === undefined ? [] : fetchJson<string[]>(loginsPath),
-      ])
-      return {
-        loginsPath,
-        accountsPath,
-        users: accounts.userMap,
-        roles: accounts.roleMap,
-        mappings: groups.groupMappingMap,
-        logins,
-      }
-    },
+    queryFn: fetchUsersAndRoles,
     enabled: isAllowed,
     refetchInterval: refreshMs,
   })
@@ -56,6 +63,7 @@ export interface AccessAnswer {
     readonly name?: string
   }
   readonly authenticators: readonly { readonly name: string; readonly knows: string }[]
+  readonly directory: readonly AuthenticatorStep[]
   readonly groups: readonly { readonly group: string; readonly counts: boolean }[]
   readonly mappings: readonly { readonly mapping: string; readonly roles: readonly string[] }[]
   readonly roles: readonly { readonly role: string; readonly from: readonly string[] }[]
@@ -94,6 +102,11 @@ export interface SecurityEvent {
   readonly comment: string
   readonly address: string
   readonly time: string
+  readonly details: {
+    readonly requestId?: string
+    /** Why a login failed. */
+    readonly because?: string
+  } | null
 }
 
 /** The last security events of one kind or of all, newest first. */

@@ -50,6 +50,7 @@ export const useCaller = (dataSource?: string) =>
         `/svc/router/v1/caller${dataSource === undefined ? '' : `?dataSource=${encodeURIComponent(dataSource)}`}`,
       ),
     staleTime: 30_000,
+    refetchInterval: retryMs,
   })
 
 /** What the coordinator answers about the state of the cluster. */
@@ -67,6 +68,22 @@ export const useClusterState = () =>
     queryKey: ['clusterState'],
     queryFn: () => fetchJson<ClusterState>('/svc/coordinator/v1/clusterState'),
     refetchInterval: retryMs,
+  })
+
+/** The number of segments of datasources that no server serves yet; for users who may not read the state of the cluster. */
+export const useSegmentsToLoad = (dataSources: readonly string[]) =>
+  useQuery({
+    queryKey: ['segmentsToLoad', dataSources],
+    queryFn: () =>
+      Promise.all(
+        dataSources.map(async (name) => {
+          const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(name)}/loadstatus?simple`
+          // There is no answer about a datasource without used segments.
+          const left = await fetchJson<Readonly<Record<string, number>> | undefined>(path)
+          return [name, left?.[name] ?? 0] as const
+        }),
+      ),
+    refetchInterval: 4 * refreshMs,
   })
 
 /** A server of the cluster. */

@@ -148,7 +148,7 @@ async function dutyGroupsIn(response: Response): Promise<DutyGroup[]> {
   }))
 }
 
-/** Returns the time of the servers' own clocks, also if the cluster has a simulated clock. */
+/** Returns the time of the servers' own clocks, even if the cluster has a simulated clock. */
 const serverTime = (response: Response): number =>
   Date.parse(response.headers.get('date') ?? '') || Date.now()
 

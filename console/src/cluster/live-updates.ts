@@ -47,7 +47,11 @@ export function useLiveUpdates(): void {
       listenToCluster((event) => {
         if (event.kind === 'changes') refetchChanged(queries, event.changes)
         if (event.kind === 'reset') void queries.invalidateQueries()
-        if (event.kind === 'connected') setConnection(connected)
+        if (event.kind === 'connected') {
+          setConnection(connected)
+          // Repeats what failed in the meantime, because events report only what has changed.
+          void queries.invalidateQueries({ predicate: ({ state: { status } }) => status === 'error' })
+        }
         if (event.kind !== 'lost') return
         if (event.status === 401) endSession(currentSession().authorization)
         else setConnection({ lostAt: connection.lostAt ?? Date.now(), message: event.message })

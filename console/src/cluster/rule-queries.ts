@@ -1,4 +1,4 @@
-import type { RuleJson } from '@svc/domain/rules'
+import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
 import { retryMs } from './refetching.ts'
@@ -11,15 +11,11 @@ export interface StoredRules {
   readonly version: string | undefined
 }
 
-/** Returns the path of the rules of a datasource. */
-export const rulesPath = (dataSource: string): string =>
-  `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
-
 /** Fetches the stored rules of a datasource, with the cluster defaults that follow them. */
 export async function fetchRules(dataSource: string): Promise<StoredRules> {
   const [response, all] = await Promise.all([
-    send(rulesPath(dataSource)),
-    fetchJson<RuleJson[]>(`${rulesPath(dataSource)}?full`),
+    send(rulesPathOf(dataSource)),
+    fetchJson<RuleJson[]>(`${rulesPathOf(dataSource)}?full`),
   ])
   const own = (await response.json()) as RuleJson[]
   return { own, defaults: all.slice(own.length), version: response.headers.get('etag') ?? undefined }
@@ -57,7 +53,7 @@ export const useLastRuleChange = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource, 'last'],
     queryFn: async () =>
-      (await fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=1`))[0] ?? null,
+      (await fetchJson<RuleChange[]>(`${rulesPathOf(dataSource)}/history?count=1`))[0] ?? null,
     refetchInterval: retryMs,
   })
 
@@ -66,7 +62,7 @@ export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
     queryFn: () =>
-      fetchJson<DetailedRuleChange[]>(`${rulesPath(dataSource)}/history?count=${maxRuleChanges}&full`),
+      fetchJson<DetailedRuleChange[]>(`${rulesPathOf(dataSource)}/history?count=${maxRuleChanges}&full`),
     refetchInterval: retryMs,
   })
 

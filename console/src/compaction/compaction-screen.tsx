@@ -42,7 +42,7 @@ export function CompactionScreen() {
   const calendar = useMemo(() => calendarOf(shown, now), [shown, now])
   if (status.error && !status.data)
     return (
-      <Empty title="Compaction cannot be shown">
+      <Empty title="Failed to load the compaction status">
         <p>{status.error.message}</p>
       </Empty>
     )
@@ -82,7 +82,7 @@ export function CompactionScreen() {
             now={now}
           />
         ) : (
-          status.data.hasIntervals && <NoCalendar isConfigured={statuses.length > 0} />
+          status.data.hasIntervals && <NoCalendar isConfigured={statuses.length > 0} names={selectable} />
         )}
         <Policies />
         <Supervisors />
@@ -95,11 +95,20 @@ export function CompactionScreen() {
   )
 }
 
-const NoCalendar = ({ isConfigured }: { readonly isConfigured: boolean }) => (
+const NoCalendar = ({
+  isConfigured,
+  names,
+}: {
+  readonly isConfigured: boolean
+  /** The datasources that can be configured. */
+  readonly names: ReadonlySet<string>
+}) => (
   <p className="dim">
     {isConfigured
       ? 'The compacted datasources have no data yet.'
-      : 'No datasource is compacted. Choose one to configure it.'}
+      : names.size > 0
+        ? 'No datasource is compacted. Choose one to configure it.'
+        : 'There are no datasources yet. First drop a file on the Runs screen.'}
   </p>
 )
 
@@ -127,6 +136,7 @@ function DatasourceChoice({
   readonly chosen: string | undefined
   onChoose(name: string): void
 }) {
+  if (names.length === 0) return null
   return (
     <label>
       Datasource

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@svc/domain/validation'
 import { useState } from 'react'
 import type { CompactionConfigJson } from '../cluster/index.ts'
 
@@ -79,6 +80,7 @@ function Partitioning({ config, set }: { readonly config: CompactionConfigJson; 
     const next = compact({ ...tuning, partitionsSpec: spec && compact(spec) })
     set({ tuningConfig: Object.keys(next).length === 0 ? undefined : next })
   }
+  const columns = partitions.partitionDimensions
   const type = String(partitions.type ?? 'none')
   const rowsField = type === 'dynamic' ? 'maxRowsPerSegment' : 'targetRowsPerSegment'
   return (
@@ -121,7 +123,7 @@ function Partitioning({ config, set }: { readonly config: CompactionConfigJson; 
         <label>
           Columns to sort by
           <input
-            value={(partitions.partitionDimensions as readonly string[] | undefined)?.join(', ') ?? ''}
+            value={Array.isArray(columns) ? columns.join(', ') : ''}
             onChange={(event) =>
               setPartitions({ ...partitions, partitionDimensions: event.target.value.split(/,\s*/) })
             }
@@ -145,7 +147,8 @@ function AsJson({
   const change = (value: string) => {
     setText(value)
     try {
-      const parsed = JSON.parse(value) as Json
+      const parsed = JSON.parse(value) as unknown
+      if (!isJsonObject(parsed)) throw new Error('Invalid configuration: expected a JSON object')
       setProblem(undefined)
       onChange({ ...parsed, dataSource: config.dataSource })
     } catch (error) {

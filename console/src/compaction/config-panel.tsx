@@ -133,9 +133,11 @@ function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
         >
           {isStop ? 'Stop compaction' : 'Apply'}
         </button>
-        <button type="button" onClick={edit.discard}>
-          Discard
-        </button>
+        {!isChangedByOther && (
+          <button type="button" onClick={edit.discard}>
+            Discard
+          </button>
+        )}
       </div>
     </form>
   )

@@ -43,7 +43,7 @@ export function DayCalendar({
       className="timeline day-calendar"
       tabIndex={0}
       role="group"
-      aria-label={`Calendar of compaction of ${dataSource}. Arrow keys move by a day or a week.`}
+      aria-label={`Compaction calendar of ${dataSource}. Arrow keys move by a day or a week.`}
       onKeyDown={onKey}
     >
       {width > 0 &&

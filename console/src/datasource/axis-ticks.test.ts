@@ -12,6 +12,7 @@ for (const [name, spanMs] of [
   ['five minutes', 5 * minuteMs],
   ['an hour', 60 * minuteMs],
   ['a day', dayMs],
+  ['nine days', 9 * dayMs],
   ['a year', 365 * dayMs],
   ['ten years', 3650 * dayMs],
 ] as const) {
@@ -21,10 +22,12 @@ for (const [name, spanMs] of [
       const scale = scaleUtc([new Date(from), new Date(from + spanMs)], [0, width])
       const ticks = axisTicks(scale, width)
       assert.ok(ticks.length >= 2, `${ticks.length} ticks`)
-      for (const [index, { time, x, isAtEnd }] of ticks.entries()) {
+      for (const [index, { time, x, isAtStart, isAtEnd }] of ticks.entries()) {
         assert.equal(time.getTime() % minuteMs, 0)
-        const gap = index === 0 ? Infinity : x - ticks[index - 1]!.x
-        assert.ok(gap >= (isAtEnd ? 108 : 76), `${gap} pixels`)
+        assert.equal(isAtStart, x < 24)
+        const before = ticks[index - 1]
+        const gap = before === undefined ? Infinity : x - before.x
+        assert.ok(gap >= (before?.isAtStart || isAtEnd ? 108 : 76), `${gap} pixels`)
       }
     }
   })

@@ -2,8 +2,9 @@ import type { ScaleTime } from 'd3-scale'
 
 /** Space that a label needs, in pixels. */
 const minTickGap = 76
-// The label at the end of the axis is left of its tick.
+// The label at the start of the axis is right of its tick, and the one at the end is left of it.
 const minEndGap = 108
+const startWidth = 24
 const endWidth = 40
 const minuteMs = 60_000
 
@@ -11,6 +12,7 @@ const minuteMs = 60_000
 export interface AxisTick {
   readonly time: Date
   readonly x: number
+  readonly isAtStart: boolean
   readonly isAtEnd: boolean
 }
 
@@ -27,8 +29,14 @@ function ticksOf(scale: ScaleTime<number, number>, count: number, width: number)
   const ticks = scale
     .ticks(count)
     .filter((time) => time.getTime() % minuteMs === 0)
-    .map((time) => ({ time, x: scale(time), isAtEnd: scale(time) > width - endWidth }))
-  const [before, last] = ticks.slice(-2)
-  const isTight = before !== undefined && last?.isAtEnd === true && last.x - before.x < minEndGap
-  return isTight ? ticks.slice(0, -1) : ticks
+    .map((time) => ({
+      time,
+      x: scale(time),
+      isAtStart: scale(time) < startWidth,
+      isAtEnd: scale(time) > width - endWidth,
+    }))
+  const areTight = (a: AxisTick | undefined, b: AxisTick | undefined): boolean =>
+    a !== undefined && b !== undefined && b.x - a.x < minEndGap
+  const kept = ticks[0]?.isAtStart && areTight(ticks[0], ticks[1]) ? ticks.slice(1) : ticks
+  return kept.at(-1)?.isAtEnd && areTight(kept.at(-2), kept.at(-1)) ? kept.slice(0, -1) : kept
 }

@@ -1,4 +1,5 @@
 import { formatBytes } from '@svc/domain/text'
+import { parseInstant } from '@svc/domain/time'
 import type { ScaleTime } from 'd3-scale'
 import { memo } from 'react'
 import { sumOf } from '../sum-of.ts'
@@ -25,7 +26,7 @@ export const BarLane = memo(function BarLane({
 }: BarLaneInput) {
   const { buckets, replicas } = view
   if (!buckets) return null
-  const start = Date.parse(buckets.start)
+  const start = parseInstant(buckets.start)
   const xOf = (bucket: number) => scale(start + bucket * buckets.widthMs)
   const tiers = Object.entries(buckets.tiers).sort(([a], [b]) => (a < b ? -1 : 1))
   const indexes = Array.from({ length: buckets.count }, (_, index) => index)

@@ -1,5 +1,4 @@
-import type { RuleJson } from '@svc/domain/rules'
-import { rulesPath } from '../cluster/index.ts'
+import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { currentSession } from '../session/index.ts'
 
 // Where the authority is for a user who works in the folder of a cluster.
@@ -29,7 +28,7 @@ export function curlOf(
     ['curl -sS', ...options].join(' '),
     ...headers.map((header) => `-H ${quoted(header)}`),
     `--data ${quoted(JSON.stringify(rules))}`,
-    quoted(`${location.origin}${rulesPath(dataSource)}`),
+    quoted(`${location.origin}${rulesPathOf(dataSource)}`),
   ].join(' \\\n  ')
 }
 

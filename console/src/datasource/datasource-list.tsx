@@ -12,7 +12,6 @@ import {
   Empty,
   formatTime,
   Name,
-  TierMark,
   TierName,
   tierColors,
   useLongTable,
@@ -37,7 +36,7 @@ export function DatasourceList() {
   }, [data, search])
   if (!data)
     return (
-      <Empty title={error ? 'Datasources cannot be shown' : 'Loading…'}>
+      <Empty title={error ? 'Failed to load the datasources' : 'Loading…'}>
         {error && <p>{error.message}</p>}
       </Empty>
     )
@@ -79,10 +78,11 @@ export function DatasourceList() {
 
 function NoDatasources({ children }: { readonly children: ReactNode }) {
   const { data: caller } = useCaller()
-  const canIngest = caller?.anyDatasource.write === true
+  const canIngest = hasCluster() && caller?.anyDatasource.write === true
+  const canRead = caller?.anyDatasource.read === true
   return (
-    <Empty title="No datasources yet">
-      {(canIngest || !hasCluster()) && (
+    <Empty title={noDatasourcesTitle(canRead)}>
+      {canIngest && (
         <>
           <p>Load sample data into this cluster:</p>
           <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
@@ -95,12 +95,19 @@ function NoDatasources({ children }: { readonly children: ReactNode }) {
               Or drop a CSV or JSON file on the <Link href="/runs">Runs</Link> screen.{' '}
             </>
           )}
-          If you expected to see datasources, you may lack the READ permission on them.
+          {canRead
+            ? 'If you expected to see datasources, you may lack the READ permission on them.'
+            : 'You see a datasource once an administrator gives you READ on it.'}
         </p>
       )}
       {children}
     </Empty>
   )
+}
+
+const noDatasourcesTitle = (canRead: boolean): string => {
+  if (!hasCluster()) return 'This snapshot has no datasources'
+  return canRead ? 'No datasources yet' : 'You cannot read any datasource'
 }
 
 /** The colors of all tiers that have servers or replicas. */
@@ -222,7 +229,7 @@ function Share({
       </span>
       {tiers.map(([tier]) => (
         <span key={tier} className="unseen">
-          <TierMark color={colors.get(tier)} /> {tier}
+          <TierName tier={tier} colors={colors} />
         </span>
       ))}
     </span>

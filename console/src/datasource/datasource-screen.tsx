@@ -9,7 +9,7 @@ import { useCaller, useInventory, useLastRuleChange, useRules } from '../cluster
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, isTyping, Name, Problem, tierColors, visible } from '../ui/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../web-worker/index.ts'
-import { parseList } from './parsed-rules.ts'
+import { type ParsedList, parseList } from './parsed-rules.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { RuleHistory } from './rule-history.tsx'
 import { replicantsOf } from './rule-text.ts'
@@ -28,14 +28,24 @@ const bucketPixels = 9
 export function DatasourceScreen({ dataSource }: { readonly dataSource: string }) {
   const { data: caller, error } = useCaller(dataSource)
   if (caller?.datasource?.read === false)
-    return <NotShown>Showing this datasource requires READ on DATASOURCE {visible(dataSource)}.</NotShown>
+    return (
+      <NotShown title="Missing permission">
+        Showing this datasource requires READ on DATASOURCE {visible(dataSource)}.
+      </NotShown>
+    )
   if (caller === undefined)
-    return error ? <NotShown>{error.message}</NotShown> : <Empty title="Loading the datasource…" />
+    return error ? (
+      <NotShown title={failedToLoad}>{error.message}</NotShown>
+    ) : (
+      <Empty title="Loading the datasource…" />
+    )
   return <Readable dataSource={dataSource} />
 }
 
-const NotShown = ({ children }: { readonly children: ReactNode }) => (
-  <Empty title="This datasource cannot be shown">
+const failedToLoad = 'Failed to load this datasource'
+
+const NotShown = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
+  <Empty title={title}>
     <p>{children}</p>
     <p>
       <Link href="/datasources">Show all datasources</Link>
@@ -47,7 +57,8 @@ function Readable({ dataSource }: { readonly dataSource: string }) {
   const inventory = useInventory()
   const rules = useRules(dataSource)
   const problem = inventory.error ?? rules.error
-  if (problem && !(inventory.data && rules.data)) return <NotShown>{problem.message}</NotShown>
+  if (problem && !(inventory.data && rules.data))
+    return <NotShown title={failedToLoad}>{problem.message}</NotShown>
   if (!inventory.data || !rules.data) return <Empty title="Loading the cluster inventory…" />
   return (
     <Loaded
@@ -74,22 +85,22 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
   const parsed = parseList(edit.list)
   const isValid = 'rules' in parsed
   const now = inventory.now + offsetMs
-  const view = usePreview({ dataSource, inventory, edit, isValid, offsetMs, range })
+  const shownRules = useLast(edit.list, isValid, own)
+  const view = usePreview({ dataSource, inventory, rules: shownRules, offsetMs, range })
+  const isOutdated = !isValid || view.isOutdated
   useDiscardKey(edit)
   const { colors, tiers } = useColors(inventory, edit.list, defaults, view.data)
-  const shownRules = useLast(edit.list, isValid)
   return (
     <div className="datasource">
       <div className="picture">
         <Title
           dataSource={dataSource}
           inventory={inventory}
-          tiers={tiers}
           edit={edit}
           onExplainLacking={explanation.explainLacking}
         />
         <ClockBar isEdited={edit.isEdited} />
-        <Problems edit={edit} previewError={view.error} />
+        <Problems edit={edit} parsed={parsed} previewError={view.error} />
         {view.data && (
           <TimelinePanel
             dataSource={dataSource}
@@ -99,10 +110,11 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             now={now}
             colors={colors}
             edit={edit}
+            stored={own}
             rules={shownRules}
             defaults={defaults}
             isFuture={offsetMs > 0}
-            isOutdated={view.isOutdated}
+            isOutdated={isOutdated}
             onExplain={inventory.isLocal ? explanation.explain : undefined}
           />
         )}
@@ -112,7 +124,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             dataSource={dataSource}
             colors={colors}
             isEdited={edit.isEdited}
-            isOutdated={view.isOutdated}
+            isOutdated={isOutdated}
           />
         )}
       </div>
@@ -125,7 +137,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             stored={own}
             view={view.data}
             isValid={isValid}
-            isOutdated={view.isOutdated}
+            isOutdated={isOutdated}
             isFuture={offsetMs > 0}
             colors={colors}
           />
@@ -137,11 +149,19 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
 }
 
 /** What is wrong with the link that was opened, and why the preview failed. */
-function Problems({ edit, previewError }: { readonly edit: RulesEdit; readonly previewError: Error | null }) {
-  const linkProblem = useLinkedRules(edit)
+function Problems({
+  edit,
+  parsed,
+  previewError,
+}: {
+  readonly edit: RulesEdit
+  readonly parsed: ParsedList
+  readonly previewError: Error | null
+}) {
+  const linkProblem = useLinkedRules(edit, parsed)
   return (
     <>
-      {linkProblem && <Problem>{linkProblem}</Problem>}
+      {linkProblem && <Problem>{visible(linkProblem)}</Problem>}
       {previewError && <Problem>The preview failed: {previewError.message}</Problem>}
     </>
   )
@@ -174,26 +194,23 @@ function useExplanationDialog(dataSource: string) {
 }
 
 /**
- * Computes the preview of the edit, or of the stored rules. Shows the previous one until the next is ready. Where tiers may
+ * Computes the preview of rules: those of the edit, or the stored ones. Shows the previous one until the next is ready. Where tiers may
  * run out of space, it first assumes that all replicas fit, and is replaced once they are placed.
  */
 function usePreview({
   dataSource,
   inventory,
-  edit,
-  isValid,
+  rules,
   offsetMs,
   range,
 }: {
   readonly dataSource: string
   readonly inventory: InventoryFigures
-  readonly edit: RulesEdit
-  readonly isValid: boolean
+  readonly rules: readonly RuleJson[]
   readonly offsetMs: number
   readonly range: TimeRange | undefined
 }) {
   const maxBuckets = Math.min(300, Math.max(40, Math.floor((innerWidth - 560) / bucketPixels)))
-  const rules = edit.list
   const now = offsetMs === 0 ? undefined : inventory.now + offsetMs
   // The coordinator's preview has no parts, so zooming does not need another one.
   const part = inventory.isLocal ? range : undefined
@@ -205,7 +222,6 @@ function usePreview({
   const view = useQuery({
     queryKey,
     queryFn: ({ signal }) => callWorker('preview', { ...task, assumesSpace: true }, signal),
-    enabled: isValid,
     staleTime: inventory.isLocal ? Number.POSITIVE_INFINITY : 5000,
     gcTime: 10_000,
     retry: false,
@@ -217,7 +233,7 @@ function usePreview({
       queries.setQueryData(queryKey, placed)
       return null
     },
-    enabled: isValid && view.data?.assumesSpace === true,
+    enabled: view.data?.assumesSpace === true,
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -227,7 +243,7 @@ function usePreview({
   if (next !== shown) setShown(next)
   return {
     data: next?.view,
-    /** Whether the preview is one of an earlier edit: that of this edit is being computed or failed, or the edit is invalid. */
+    /** Whether the preview is one of earlier rules: that of these rules is being computed or failed. */
     isOutdated: next?.subject !== subject,
     error: view.error ?? placement.error,
   }
@@ -244,9 +260,12 @@ function numberOf(object: object): number {
   return number
 }
 
-/** Returns a value, or the last one before it that was valid. */
-function useLast<Value>(value: Value, isValid: boolean): Value {
-  const [last, setLast] = useState(value)
+/**
+ * Returns a value, or the last one before it that was valid. Without one, returns `first`: a link, or an edit from before, may
+ * be invalid from the start.
+ */
+function useLast<Value>(value: Value, isValid: boolean, first: Value): Value {
+  const [last, setLast] = useState(isValid ? value : first)
   if (isValid && last !== value) setLast(value)
   return isValid ? value : last
 }
@@ -280,13 +299,11 @@ function colorsOf(
 function Title({
   dataSource,
   inventory,
-  tiers,
   edit,
   onExplainLacking,
 }: {
   readonly dataSource: string
   readonly inventory: InventoryFigures
-  readonly tiers: readonly string[]
   readonly edit: RulesEdit
   onExplainLacking(): void
 }) {
@@ -300,7 +317,7 @@ function Title({
         <Name>{dataSource}</Name>
       </h1>
       <p className="dim numbers">
-        {figures && <Figures {...figures} tiers={tiers.length} onExplainLacking={onExplainLacking} />}
+        {figures && <Figures {...figures} onExplainLacking={onExplainLacking} />}
         {last && (
           <>
             {' · '}last rule change by <Name>{last.auditInfo.author || last.auditInfo.identity}</Name>,{' '}
@@ -335,19 +352,20 @@ function Figures({
   overshadowed,
   unserved,
   underReplicated,
-  tiers,
+  bytesByTier,
   onExplainLacking,
-}: Pick<ServedFigures, 'segments' | 'bytes' | 'overshadowed' | 'unserved' | 'underReplicated'> & {
-  readonly tiers: number
+}: Omit<ServedFigures, 'name' | 'extent'> & {
   onExplainLacking(): void
 }) {
+  const tiers = Object.keys(bytesByTier).length
   const lacking = [
     unserved > 0 && `${formatCount(unserved)} not served`,
     underReplicated > 0 && `${formatCount(underReplicated)} under-replicated`,
   ].filter(Boolean)
   return (
     <>
-      {countOf(segments, 'segment')} · {formatBytes(bytes)} · {countOf(tiers, 'tier')}
+      {countOf(segments, 'segment')} · {formatBytes(bytes)}
+      {tiers > 0 && ` · ${countOf(tiers, 'tier')}`}
       {overshadowed > 0 && ` · ${formatCount(overshadowed)} overshadowed`}
       {lacking.length > 0 && (
         <>

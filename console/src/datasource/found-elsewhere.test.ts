@@ -16,9 +16,9 @@ const find = (text: string) =>
   foundElsewhere(text, searched).map(({ kind, links, more }) => [kind, links.map(({ href }) => href), more])
 
 for (const [text, ...expected] of [
-  ['SQ', ['Screens', ['/sql'], 0], ['Users', ['/access/admin%2Fsql'], 0]],
+  ['SQ', ['Screens', ['/sql'], 0], ['Users', ['/access/user/admin%2Fsql'], 0]],
   ['sales', ['Datasources', ['/datasources/sales%202026'], 0]],
-  ['ql', ['Users', ['/access/admin%2Fsql'], 0]],
+  ['ql', ['Users', ['/access/user/admin%2Fsql'], 0]],
   [' HOT-12', ['Servers', ['/tiers/hot-12.example%3A8083'], 0]],
   [
     'kill',

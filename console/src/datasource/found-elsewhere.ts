@@ -1,5 +1,5 @@
 import { byNumberedName } from '../formats/index.ts'
-import { datasourceAddress, serverAddress, taskAddress, userAddress } from '../location.ts'
+import { accessAddress, datasourceAddress, serverAddress, taskAddress } from '../location.ts'
 import type { ScreenLink } from '../screens.ts'
 
 /** What a search can find in addition to the rows of the list, as far as the user may read it. */
@@ -37,7 +37,7 @@ export function foundElsewhere(text: string, searched: Searched): FoundLinks[] {
     named('Datasources', dataSources, datasourceAddress),
     { kind: 'Screens', links: shown.map(({ label, path }) => ({ label, href: path })), more: 0 },
     named('Servers', hosts.toSorted(byNumberedName), serverAddress),
-    named('Users', users.toSorted(byNumberedName), userAddress),
+    named('Users', users.toSorted(byNumberedName), (name) => accessAddress('user', name)),
     named('Tasks', tasks, taskAddress),
   ].filter(({ links }) => links.length > 0)
 }

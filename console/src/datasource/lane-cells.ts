@@ -1,5 +1,5 @@
 import type { AnsweredBuckets, ReplicaLane } from '@svc/domain/preview'
-import { parseInterval } from '@svc/domain/time'
+import { parseInstant, parseInterval } from '@svc/domain/time'
 import type { CompactionState } from '../answers/index.ts'
 import type { LaneCell } from './lane-cell.ts'
 
@@ -67,7 +67,7 @@ function bucketsOf(
   interval: string,
 ): { readonly from: number; readonly to: number } {
   const { start: first, end } = parseInterval(interval)
-  const axisStart = Date.parse(start)
+  const axisStart = parseInstant(start)
   return {
     from: Math.max(0, Math.floor((first - axisStart) / widthMs)),
     to: Math.min(count, Math.ceil((end - axisStart) / widthMs)),

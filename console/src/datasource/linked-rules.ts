@@ -7,9 +7,7 @@ export type LinkedRules = { readonly rules: readonly RuleJson[] } | { readonly p
 /** Returns the rules that a link encodes, or why they cannot be shown. Their values may be invalid, as in any edit. */
 export function rulesInLink(encoded: string): LinkedRules {
   const list = decoded(encoded)
-  const isRule = (rule: unknown): rule is RuleJson =>
-    typeof (rule as { type?: unknown } | null)?.type === 'string'
-  if (!Array.isArray(list) || !list.every(isRule))
+  if (!isRuleList(list))
     return { problem: 'This link does not contain valid rules, so the stored rules are shown.' }
   const unknown = list.find(({ type }) => !(ruleTypes as readonly string[]).includes(type))
   return unknown === undefined
@@ -18,6 +16,11 @@ export function rulesInLink(encoded: string): LinkedRules {
         problem: `This link contains a rule of the unknown type [${unknown.type}], so the stored rules are shown. Open the link in the version of svc that created it.`,
       }
 }
+
+/** Whether a value can be shown as rules, which may be invalid. */
+export const isRuleList = (value: unknown): value is readonly RuleJson[] =>
+  Array.isArray(value) &&
+  value.every((rule: unknown) => typeof (rule as { type?: unknown } | null)?.type === 'string')
 
 /** Returns the JSON value that a link encodes; undefined if it encodes none. */
 function decoded(encoded: string): unknown {

@@ -37,6 +37,18 @@ test('marks the time of the data that moves, and keeps labels on the axis', () =
   assert.deepEqual(places(arrowsOf({ interval: { start: 999.9, end: 1000 } })), [[994, 1000, 0, 'left']])
 })
 
+test('shortens labels that have too little space on both sides', () => {
+  const from = 'x'.repeat(200)
+  for (const start of [0, 400, 900]) {
+    const [arrow] = arrowsOf({ from, interval: { start, end: start + 100 } }).arrows
+    assert.match(arrow!.shownLabel, /^x+…$/)
+    const labelWidth = 6.3 * arrow!.shownLabel.length + 9
+    const end = arrow!.labelIsLeft ? arrow!.middle - labelWidth : arrow!.middle + labelWidth
+    assert.ok(end >= 0 && end <= width, `${end} pixels`)
+    assert.ok(arrow!.label.startsWith(`${from} → hot`))
+  }
+})
+
 test('leaves out moves outside the shown part of the time', () => {
   const { arrows, hidden } = arrowsOf(
     { interval: { start: -50, end: -10 } },

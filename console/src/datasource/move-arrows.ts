@@ -10,6 +10,8 @@ export interface MoveArrow {
   readonly right: number
   readonly middle: number
   readonly label: string
+  /** The label, shortened if there is too little space on both sides. */
+  readonly shownLabel: string
   readonly labelIsLeft: boolean
   /** Arrows that would overlap are in different rows. */
   readonly row: number
@@ -52,7 +54,9 @@ export function moveArrows(
     const right = Math.max(end, left + minWidth)
     const middle = (left + right) / 2
     const label = moveText(move)
-    const labelWidth = labelGap + label.length * characterWidth
+    const room = Math.floor((Math.max(middle, width - middle) - labelGap) / characterWidth)
+    const shownLabel = label.length <= room ? label : `${label.slice(0, Math.max(0, room - 1))}…`
+    const labelWidth = labelGap + shownLabel.length * characterWidth
     const labelIsLeft = middle + labelWidth > width
     const from = Math.min(left, labelIsLeft ? middle - labelWidth : left)
     const to = Math.max(right, labelIsLeft ? right : middle + labelWidth)
@@ -64,7 +68,7 @@ export function moveArrows(
       continue
     }
     taken[row] = [...(taken[row] ?? []), [from, to]]
-    arrows.push({ move, left, right, middle, label, labelIsLeft, row })
+    arrows.push({ move, left, right, middle, label, shownLabel, labelIsLeft, row })
   }
   return { arrows, rows: taken.length, hidden }
 }

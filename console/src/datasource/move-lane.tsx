@@ -20,7 +20,7 @@ export const MoveLane = memo(function MoveLane({
     `tier-${(tier === undefined ? undefined : colors.get(tier)) ?? 'none'}`
   return (
     <g className="moves">
-      {arrows.map(({ move: { from, to }, left, right, middle, label, labelIsLeft, row }) => {
+      {arrows.map(({ move: { from, to }, left, right, middle, label, shownLabel, labelIsLeft, row }) => {
         const [first, last] = [top + row * moveRowHeight + 3, top + (row + 1) * moveRowHeight - 3]
         const tip = last - stripHeight
         return (
@@ -38,7 +38,7 @@ export const MoveLane = memo(function MoveLane({
               y={(first + last) / 2 + 4}
               textAnchor={labelIsLeft ? 'end' : 'start'}
             >
-              {label}
+              {shownLabel}
             </text>
           </g>
         )

@@ -1,11 +1,13 @@
 import type { AnsweredEffects } from '@svc/domain/preview'
-import type { RuleJson } from '@svc/domain/rules'
+import { defaultRulesName, type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { lossOf, planText } from '@svc/domain/saved-plan'
+import { countOf, formatList } from '@svc/domain/text'
 import { useRef, useState } from 'react'
 import { Link } from 'wouter'
+import { useCaller } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
-import { Name, Problem } from '../ui/index.ts'
-import { planOfEdit, rulesInPlan } from './plan-file.ts'
+import { Name, Notice, Problem, visible } from '../ui/index.ts'
+import { changedSincePlan, planOfEdit, rulesInPlan, type StoredNow } from './plan-file.ts'
 import { screenWithRules } from './rules-link.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
@@ -53,6 +55,14 @@ export function SavePlanButton({
 
 type Rules = readonly RuleJson[]
 
+/** What an opened plan means for datasources. */
+interface OpenedPlan {
+  /** The rules that it stores for datasources that are not shown. */
+  readonly others: readonly (readonly [string, Rules])[]
+  /** The datasources whose rules have changed since it was created. */
+  readonly changed: readonly string[]
+}
+
 /**
  * The title of the review with a button that opens a saved plan: its rules for this datasource become an edit, and its other
  * rules are links.
@@ -67,20 +77,25 @@ export function ReviewTitle({
   readonly edit: RulesEdit
 }) {
   const input = useRef<HTMLInputElement>(null)
-  const [others, setOthers] = useState<readonly (readonly [string, Rules])[]>([])
+  const { data: caller } = useCaller()
+  const [opened, setOpened] = useState<OpenedPlan>()
   const [problem, setProblem] = useState<string>()
   const open = async (file: File | undefined) => {
     if (file === undefined) return
     try {
-      const lists = new Map(
-        [...(await rulesInPlan(await file.text()))].map(([name, rules]) => [name, rules as Rules] as const),
-      )
-      const list = lists.get(dataSource)
-      if (list !== undefined) edit.step({ kind: 'replace', list })
-      setOthers([...lists].filter(([name]) => name !== dataSource))
-      setProblem(lists.size === 0 ? 'The plan changes no rules.' : undefined)
+      const plan = await rulesInPlan(await file.text())
+      const lists = [...plan.changes].map(([name, { after }]) => [name, after as Rules] as const)
+      const own = plan.changes.get(dataSource)
+      if (own !== undefined) edit.step({ kind: 'replace', list: own.after as Rules })
+      setProblem(lists.length === 0 ? 'The plan changes no rules.' : undefined)
+      const others = lists.filter(([name]) => name !== dataSource)
+      setOpened({ others, changed: [] })
+      const stored = await fetchStored([...plan.changes.keys()], caller?.state.read === true)
+      const changed = await changedSincePlan(plan, stored)
+      // Another plan may have been opened in the meantime.
+      setOpened((current) => (current?.others === others ? { others, changed } : current))
     } catch (error) {
-      setOthers([])
+      setOpened(undefined)
       setProblem((error as Error).message)
     }
   }
@@ -106,6 +121,37 @@ export function ReviewTitle({
         }}
       />
       {problem && <Problem>{problem}</Problem>}
+      {opened && <AboutPlan plan={opened} />}
+    </>
+  )
+}
+
+/** Fetches the stored rules of the whole cluster if the user may read them all; otherwise, those of some datasources. */
+async function fetchStored(names: readonly string[], canReadAll: boolean): Promise<StoredNow> {
+  if (canReadAll && hasCluster()) {
+    const all = await fetchJson<Record<string, RuleJson[]>>('/svc/coordinator/v1/rules')
+    return { rules: new Map(Object.entries(all)), isComplete: true }
+  }
+  const lists = names.map(async (name) => [name, await fetchJson<RuleJson[]>(rulesPathOf(name))] as const)
+  const found = await Promise.allSettled(lists)
+  return {
+    rules: new Map(found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))),
+    isComplete: false,
+  }
+}
+
+const maxNamed = 10
+
+/** Which of the rules in an opened plan are outdated, and what else it changes. */
+function AboutPlan({ plan: { others, changed } }: { readonly plan: OpenedPlan }) {
+  return (
+    <>
+      {changed.length > 0 && (
+        <Notice kind="warning" role="status">
+          This plan is outdated: the rules of {visible(listOfNames(changed))} have changed since it was
+          created. <code>./svc apply</code> refuses it. Applying the edit here replaces the current rules.
+        </Notice>
+      )}
       {others.length > 0 && (
         <p className="hint">
           The plan also changes the rules of{' '}
@@ -122,4 +168,12 @@ export function ReviewTitle({
       )}
     </>
   )
+}
+
+function listOfNames(names: readonly string[]): string {
+  const shown = names
+    .slice(0, maxNamed)
+    .map((name) => (name === defaultRulesName ? 'the cluster defaults' : name))
+  const left = names.length - shown.length
+  return formatList([...shown, ...(left > 0 ? [countOf(left, 'other datasource')] : [])])
 }

@@ -7,6 +7,7 @@ import {
   type PlanFile,
   shortDigest,
 } from '@svc/domain/saved-plan'
+import { isRuleList } from './linked-rules.ts'
 
 /** An edit of the rules of a datasource, and what it depends on. */
 export interface EditToSave {
@@ -52,15 +53,72 @@ export async function planOfEdit({ dataSource, before, after, ...edit }: EditToS
   return { version: 1, id: await digestOf(contents), ...contents }
 }
 
-/** Reads the rules that a plan changes, by datasource. Throws an Error if a text is not a plan, or was edited. */
-export async function rulesInPlan(text: string): Promise<ReadonlyMap<string, readonly object[]>> {
+type Rules = readonly object[]
+
+/** The part of a plan about rules, by datasource. */
+export interface RulesPlan {
+  /** The rules that the plan replaces, and those that it stores instead. */
+  readonly changes: ReadonlyMap<string, { readonly before: Rules; readonly after: Rules }>
+  /** The digests of all rules of the cluster when the plan was created. */
+  readonly digests: ReadonlyMap<string, string>
+}
+
+/** Reads the rules in a plan. Throws an Error if a text is not a plan, or was edited. */
+export async function rulesInPlan(text: string): Promise<RulesPlan> {
   const { version, id, ...contents } = parsed(text)
-  if (version !== 1 || !Array.isArray(contents.changes))
-    throw new Error('The file is not a plan created by this version of svc.')
+  const notPlan = new Error('The file is not a plan created by this version of svc.')
+  if (version !== 1 || !Array.isArray(contents.changes)) throw notPlan
   if ((await digestOf(contents)) !== id)
     throw new Error('The plan was edited or is damaged: its contents do not match its ID.')
-  const changes = contents.changes.filter(({ kind }) => kind === 'rules')
-  return new Map(changes.map(({ path, after }) => [path.at(-1)!, (after ?? []) as readonly object[]]))
+  const changes = contents.changes.filter((change) => change?.kind === 'rules')
+  // Anyone can write a plan with a matching ID.
+  const lists = changes.flatMap(({ before, after }) => [before ?? [], after ?? []])
+  if (!lists.every(isRuleList)) throw notPlan
+  const read = Object.entries(contents.read ?? {}).map(
+    ([key, digest]) => [JSON.parse(key) as string[], digest] as const,
+  )
+  return {
+    changes: new Map(
+      changes.map(({ path, before, after }) => [
+        path.at(-1)!,
+        { before: (before ?? []) as Rules, after: (after ?? []) as Rules },
+      ]),
+    ),
+    digests: new Map(
+      read.filter(([path]) => path[0] === 'rules').map(([path, digest]) => [path.at(-1)!, digest]),
+    ),
+  }
+}
+
+/** The rules that are stored now. */
+export interface StoredNow {
+  readonly rules: ReadonlyMap<string, Rules>
+  /** Whether they are all rules of the cluster. Otherwise, rules that are not included are unknown. */
+  readonly isComplete: boolean
+}
+
+/**
+ * Returns the datasources whose rules have changed since a plan was created, so that the command line refuses it. Rules that
+ * the plan has already stored have not changed.
+ */
+export async function changedSincePlan(
+  { changes, digests }: RulesPlan,
+  { rules, isComplete }: StoredNow,
+): Promise<string[]> {
+  const changed = new Set<string>()
+  for (const [name, { before, after }] of changes) {
+    const now = rules.get(name) ?? (isComplete ? [] : undefined)
+    if (now !== undefined && ![before, after].some((list) => canonicalJson(list) === canonicalJson(now)))
+      changed.add(name)
+  }
+  if (!isComplete) return [...changed].sort()
+  const others = new Set([...digests.keys(), ...rules.keys()].filter((name) => !changes.has(name)))
+  const none = await digestOf([])
+  for (const name of others) {
+    const now = await digestOf(rules.get(name) ?? [])
+    if ((digests.get(name) ?? none) !== now) changed.add(name)
+  }
+  return [...changed].sort()
 }
 
 function parsed(text: string): Partial<PlanFile> {

@@ -21,6 +21,7 @@ import type { PreviewView } from '../web-worker/index.ts'
 import { CostsOfEdit } from './costs.tsx'
 import { curlOf } from './curl.ts'
 import { LoadTime } from './load-time.tsx'
+import { missingReplicasText } from './missing-replicas.ts'
 import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { RuleDifferences } from './rule-changes.tsx'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
@@ -66,7 +67,6 @@ export function ReviewPanel(input: ReviewInput) {
       {warnings.length > maxWarnings && (
         <p className="hint">{countOf(warnings.length - maxWarnings, 'more warning')}.</p>
       )}
-      {isChangedByOther && <OtherChange dataSource={dataSource} edit={edit} stored={stored} />}
       {edit.isEdited ? (
         <ApplyForm input={input} isChangedByOther={isChangedByOther} apply={apply} />
       ) : (
@@ -137,7 +137,7 @@ function ApplyForm({
   readonly isChangedByOther: boolean
   readonly apply: Apply
 }) {
-  const { dataSource, edit, view, isFuture } = input
+  const { dataSource, edit, stored, view, isFuture } = input
   const { data: caller } = useCaller(dataSource)
   // A confirmation is about the loss of one edit.
   const [confirmation, setConfirmation] = useState<{ list: readonly RuleJson[]; typed: string }>()
@@ -159,8 +159,9 @@ function ApplyForm({
     >
       {isReadOnly ? <WhyReadOnly /> : <NoteFields edit={edit} />}
       <div className="decision">
+        {isChangedByOther && <OtherChange dataSource={dataSource} edit={edit} stored={stored} />}
         <Loss effects={effects} />
-        {mustConfirm && !isReadOnly && (
+        {mustConfirm && !isReadOnly && !isChangedByOther && (
           <label>
             <span>
               Type{' '}
@@ -178,7 +179,7 @@ function ApplyForm({
           </label>
         )}
         {isFuture && (
-          <p className="hint">These numbers preview the future, but the rules apply from now on.</p>
+          <p className="hint">These numbers are for a future time, but the rules take effect immediately.</p>
         )}
         {apply.problem && <Problem>{apply.problem}</Problem>}
         {!isReadOnly && (
@@ -189,6 +190,7 @@ function ApplyForm({
         <Buttons
           input={input}
           canApply={isReadOnly ? undefined : reason === undefined}
+          canDiscard={!isChangedByOther}
           isDanger={mustConfirm}
         />
       </div>
@@ -235,11 +237,14 @@ function NoteFields({ edit }: { readonly edit: RulesEdit }) {
 function Buttons({
   input: { dataSource, edit, view },
   canApply,
+  canDiscard,
   isDanger,
 }: {
   readonly input: ReviewInput
   /** Whether the edit can be applied now; undefined if the user may not apply anything. */
   readonly canApply: boolean | undefined
+  /** Whether no other button discards the edit. */
+  readonly canDiscard: boolean
   readonly isDanger: boolean
 }) {
   const { data: caller } = useCaller(dataSource)
@@ -256,9 +261,11 @@ function Buttons({
             Apply
           </button>
         )}
-        <button type="button" onClick={edit.discard} title="Esc">
-          Discard
-        </button>
+        {canDiscard && (
+          <button type="button" onClick={edit.discard} title="Esc">
+            Discard
+          </button>
+        )}
       </span>
       <span className="row">
         <SavePlanButton dataSource={dataSource} edit={edit} effects={view.answer.summary.effects} />
@@ -303,11 +310,11 @@ function OtherChange({
 
 /** Says what the servers still have to do after a change. */
 function remainingText({ answer }: PreviewView): string {
-  const { loaded, dropped, moved, waitingForTier, doesNotFit } = answer.summary.effects
+  const { loaded, dropped, moved } = answer.summary.effects
   const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
-  const missing = waitingForTier.copies! + doesNotFit.copies!
+  const missing = missingReplicasText(answer.summary.effects)
   if (loads + drops > 0) return `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
-  return missing === 0
+  return missing === undefined
     ? 'All replicas are where the rules require them.'
-    : `${countOf(missing, 'replica')} cannot be loaded.`
+    : `Nothing more to load, but replicas are missing: ${missing}.`
 }

@@ -136,7 +136,8 @@ function ReplicantFields({ rule, tiers, onChange }: FieldInput & { readonly tier
               type="number"
               min={0}
               max={99}
-              value={replicants[tier] ?? 0}
+              // As text, because browsers otherwise keep a leading zero.
+              value={String(replicants[tier] ?? 0)}
               onChange={(event) => set(tier, Math.max(0, Math.floor(Number(event.target.value))))}
             />
           </label>

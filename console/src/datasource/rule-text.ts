@@ -64,7 +64,7 @@ export function datesOf(rule: Rule, now: number): string {
   const { startFrom, startBefore, endAfter, endUpTo } = regionOf(rule, now)
   const future = 'includeFuture' in rule && !rule.includeFuture ? ' until now' : ''
   if (startFrom > -Infinity && endUpTo < Infinity && future === '')
-    return `entirely within ${formatTime(startFrom)} to ${formatTime(endUpTo)}`
+    return `entirely between ${formatTime(startFrom)} and ${formatTime(endUpTo)}`
   if (endAfter > -Infinity && startBefore < Infinity && future === '')
     return `${formatTime(endAfter)} to ${formatTime(startBefore)}`
   if (endAfter > -Infinity) return `since ${dayOrTime(endAfter)}${future}`

@@ -3,6 +3,7 @@ import { useEffect, useEffectEvent, useState } from 'react'
 import { datasourceAddress } from '../location.ts'
 import { hasCluster, inBytes } from '../session/index.ts'
 import { rulesInLink } from './linked-rules.ts'
+import { type ParsedList, parseList } from './parsed-rules.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 // Servers never receive the part of an address after #.
@@ -26,9 +27,14 @@ export function linkToRules(dataSource: string, rules: readonly RuleJson[]): str
     : `${location.origin}${location.pathname}#${screen}`
 }
 
-/** Starts an edit with the rules in the address of the page. Returns why they cannot be shown, if that is so. */
-export function useLinkedRules({ step }: RulesEdit): string | undefined {
+/**
+ * Starts an edit with the rules in the address of the page. Returns why they cannot be shown, or what is wrong with them
+ * until the edit is valid.
+ */
+export function useLinkedRules({ step }: RulesEdit, parsed: ParsedList): string | undefined {
   const [problem, setProblem] = useState<string>()
+  const [isInvalid, setIsInvalid] = useState(false)
+  if (isInvalid && 'rules' in parsed) setIsInvalid(false)
   const read = useEffectEvent(() => {
     const [before, encoded] = location.hash.split(marker)
     if (encoded === undefined) return
@@ -36,12 +42,15 @@ export function useLinkedRules({ step }: RulesEdit): string | undefined {
     history.replaceState(null, '', before === '' || before === '#' ? location.pathname : before)
     const linked = rulesInLink(encoded)
     setProblem('problem' in linked ? linked.problem : undefined)
-    if ('rules' in linked) step({ kind: 'replace', list: linked.rules })
+    if (!('rules' in linked)) return
+    step({ kind: 'replace', list: linked.rules })
+    setIsInvalid('problem' in parseList(linked.rules))
   })
   useEffect(() => {
     read()
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
-  return problem
+  if (!isInvalid || 'rules' in parsed) return problem
+  return `The rules in this link are invalid: ${parsed.problem.replace(/\.$/, '')}. Fix or discard the edit. Until then, the numbers shown are from the stored rules.`
 }

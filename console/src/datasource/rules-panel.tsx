@@ -42,7 +42,7 @@ export function RulesPanel({
     })
     setOpen(key)
   }
-  const isCaughtByOwn = edit.list.some(({ type }) => type.endsWith('Forever'))
+  const isCaughtByOwn = edit.list.some(({ type }) => partsOf(type).scope === 'Forever')
   const isAboutList = 'problem' in parsed && (parsed.index === undefined || edit.list.length > maxPlain)
   return (
     <section aria-labelledby="rules-title">
@@ -53,7 +53,7 @@ export function RulesPanel({
         </button>
       </div>
       <p className="hint">
-        The first rule that matches a segment applies. Drag to reorder, or press Alt with ↑ or ↓.
+        The first rule that matches a segment applies. Drag to reorder, or press Alt+↑ or Alt+↓.
       </p>
       {isAboutList && <Problem>{visible(parsed.problem)}</Problem>}
       <RuleList
@@ -231,7 +231,7 @@ function RuleCard(input: CardInput) {
           aria-expanded={isOpen}
           onClick={onToggle}
           onKeyDown={onKey}
-          title="Edit; Alt with ↑ or ↓ moves the rule"
+          title="Edit (press Alt+↑ or Alt+↓ to move the rule)"
         >
           <RuleSummary number={place} one={one} context={context} />
         </button>

@@ -1,4 +1,5 @@
-import type { KeyboardEvent } from 'react'
+import { type KeyboardEvent, useEffect, useRef } from 'react'
+import { takeSearchRequest } from '../search-request.ts'
 
 /** A field that finds datasources and more. Enter opens the first result. */
 export function SearchField({
@@ -10,6 +11,10 @@ export function SearchField({
   onText(text: string): void
   onOpen(): void
 }) {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (takeSearchRequest()) field.current?.focus()
+  }, [])
   return (
     <search>
       <form
@@ -19,6 +24,7 @@ export function SearchField({
         }}
       >
         <input
+          ref={field}
           type="search"
           placeholder="Find a datasource, server, task, or user ( / )"
           aria-label="Find a datasource, server, task, user, or screen"

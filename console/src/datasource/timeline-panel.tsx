@@ -1,7 +1,9 @@
 import { RuleBoundaries, type RuleJson } from '@svc/domain/rules'
-import { countOf, formatBytes } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { parseInstant } from '@svc/domain/time'
 import { useMemo, useState } from 'react'
 import { type UnusedSegment, useCompaction, useInventory, useUnusedSegments } from '../cluster/index.ts'
+import { hasCluster } from '../session/index.ts'
 import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
 import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
@@ -22,6 +24,8 @@ interface PanelInput {
   readonly now: number
   readonly colors: ReadonlyMap<string, number>
   readonly edit: RulesEdit
+  /** The rules that are stored now. */
+  readonly stored: readonly RuleJson[]
   /** The rules that the timeline shows: those of the edit, as long as they are valid. */
   readonly rules: readonly RuleJson[]
   readonly defaults: readonly RuleJson[]
@@ -33,14 +37,15 @@ interface PanelInput {
 
 /** The timeline with its legend and the numbers of the bucket under the cursor. */
 export function TimelinePanel(input: PanelInput) {
-  const { view, range, onRange, now, colors, edit, rules, defaults, isFuture, isOutdated, onExplain } = input
+  const { view, range, onRange, now, colors, edit, stored, rules, defaults } = input
+  const { isFuture, isOutdated, onExplain } = input
   const [cursor, setCursor] = useState<number>()
   const compaction = useCompaction(input.dataSource)
   const { data: unused, error: unusedError } = useUnusedSegments(input.dataSource)
   const { buckets } = view
   const shown = range ?? rangeOf(view)
   const bandsAfter = useBands(rules, defaults, now, shown, colors)
-  const bandsNow = useBands(edit.base, defaults, now, shown, colors)
+  const bandsNow = useBands(stored, defaults, now, shown, colors)
   const cells = useMemo(
     () =>
       buckets
@@ -54,7 +59,7 @@ export function TimelinePanel(input: PanelInput) {
   )
   if (!buckets || !shown)
     return <NoAxis dataSource={input.dataSource} unused={unused} problem={unusedError?.message} />
-  const start = Date.parse(buckets.start)
+  const start = parseInstant(buckets.start)
   const rangeAt = (bucket: number): TimeRange => ({
     start: start + bucket * buckets.widthMs,
     end: start + (bucket + 1) * buckets.widthMs,
@@ -93,7 +98,7 @@ export function TimelinePanel(input: PanelInput) {
 
 const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
   if (!buckets) return undefined
-  const start = Date.parse(buckets.start)
+  const start = parseInstant(buckets.start)
   return { start, end: start + buckets.widthMs * buckets.count }
 }
 
@@ -142,9 +147,10 @@ function NoAxis({
   return (
     <Empty title="No data yet">
       <p>
-        <Name>{dataSource}</Name> has no segments. You can set rules before there is data. To load a file:
+        <Name>{dataSource}</Name> has no segments. You can set rules before there is data.
+        {hasCluster() && ' To load a file:'}
       </p>
-      <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>
+      {hasCluster() && <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>}
     </Empty>
   )
 }
@@ -232,7 +238,7 @@ function spanName(widthMs: number): string {
   const exact = spanNames.find(([ms]) => ms === widthMs)
   if (exact) return exact[1]
   const [ms, name] = spanNames.findLast(([unit]) => widthMs % unit === 0 && unit <= 86_400_000) ?? [1, 'ms']
-  return `${widthMs / ms} ${name}s`
+  return `${formatCount(widthMs / ms)} ${name}s`
 }
 
 /** The numbers of one bucket. The space for them is always there, so nothing jumps. */

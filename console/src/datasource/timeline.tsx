@@ -1,3 +1,4 @@
+import { formatInstant, parseInstant } from '@svc/domain/time'
 import { type ScaleTime, scaleUtc } from 'd3-scale'
 import {
   type KeyboardEvent,
@@ -17,6 +18,7 @@ import type { LaneCell } from './lane-cell.ts'
 import { BandLane, type BandRule, CellLane } from './lanes.tsx'
 import { type MoveArrows, moveArrows } from './move-arrows.ts'
 import { MoveLane, moveRowHeight } from './move-lane.tsx'
+import { shifted, zoomed } from './zoom.ts'
 
 /** What the timeline shows. Every lane has the same time axis. */
 export interface TimelineInput {
@@ -110,7 +112,7 @@ export function Timeline(input: TimelineInput) {
 
 /** Returns where a bucket starts: the same function while only the cursor moves, so that lanes are not rendered again. */
 function useBucketPositions({ buckets }: PreviewView, scale: Scale): (bucket: number) => number {
-  const start = Date.parse(buckets?.start ?? '')
+  const start = buckets ? parseInstant(buckets.start) : 0
   const widthMs = buckets?.widthMs ?? 1
   return useCallback((bucket: number) => scale(start + bucket * widthMs), [scale, start, widthMs])
 }
@@ -140,7 +142,7 @@ function LaneNames({
   return (
     <g className="lane-names">
       <text y={tops.bands - axisHeight - 6}>replicas by tier</text>
-      <text y={tops.bands + 16}>{isEdited ? 'rules now' : 'rules'}</text>
+      <text y={tops.bands + 16}>{isEdited ? 'current rules' : 'rules'}</text>
       {moves.rows > 0 && <text y={tops.moves + 19}>moves</text>}
       {moves.hidden > 0 && <text y={tops.moves + 33}>{`${moves.hidden} more below`}</text>}
       {isEdited && (
@@ -167,17 +169,18 @@ function Axis({ scale, top }: { readonly scale: Scale; readonly top: number }) {
   return (
     <g className="axis" transform={`translate(0,${top})`}>
       <line x2={width} />
-      {ticks.map(({ time, x, isAtEnd }) => {
-        const text = time.toISOString()
+      {ticks.map(({ time, x, isAtStart, isAtEnd }) => {
+        // The year may have more than four digits.
+        const text = formatInstant(time.getTime())
         const label = isMonthly
-          ? text.slice(0, 7)
+          ? text.slice(0, -17)
           : isDaily
-            ? text.slice(0, 10)
-            : text.slice(5, 16).replace('T', ' ')
+            ? text.slice(0, -14)
+            : text.slice(-19, -8).replace('T', ' ')
         return (
           <g key={text} transform={`translate(${x},0)`}>
             <line y2={4} />
-            <text y={15} textAnchor={isAtEnd ? 'end' : x < 24 ? 'start' : 'middle'}>
+            <text y={15} textAnchor={isAtEnd ? 'end' : isAtStart ? 'start' : 'middle'}>
               {label}
             </text>
           </g>
@@ -212,7 +215,7 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
   const [anchor, setAnchor] = useState<number>()
   const [brush, setBrush] = useState<Brush>()
   const count = view.buckets?.count ?? 0
-  const start = Date.parse(view.buckets?.start ?? '')
+  const start = view.buckets ? parseInstant(view.buckets.start) : 0
   const widthMs = view.buckets?.widthMs ?? 1
   const zoom = (factor: number, center: number) => onRange(zoomed(range, factor, center))
   const middle = (range.start + range.end) / 2
@@ -234,7 +237,7 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
       Enter: () => cursor !== undefined && onExplain(cursor),
     }
     const act = keys[event.key]
-    if (act === undefined || event.ctrlKey || event.metaKey) return
+    if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return
     event.preventDefault()
     act()
   }
@@ -254,7 +257,10 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
         setBrush({ from: Math.max(0, Math.min(anchor, x)), to: Math.max(anchor, x) })
     },
     onPointerDown: (event: PointerEvent) => {
-      if (event.button === 0 && xOf(event) >= 0) setAnchor(xOf(event))
+      if (event.button !== 0 || xOf(event) < 0) return
+      setAnchor(xOf(event))
+      // So that dragging past the end of the axis still zooms.
+      event.currentTarget.setPointerCapture(event.pointerId)
     },
     onPointerUp: (event: PointerEvent) => {
       if (brush) onRange(zoomed(brushed(brush), 1, (brushed(brush).start + brushed(brush).end) / 2))
@@ -272,16 +278,3 @@ function useAxisControl(input: TimelineInput, scale: Scale) {
   }
   return { onKeyDown, pointer, brush }
 }
-
-const minSpanMs = 5 * 60_000
-
-function zoomed({ start, end }: TimeRange, factor: number, center: number): TimeRange {
-  const span = Math.max(minSpanMs, (end - start) * factor)
-  const share = (center - start) / (end - start)
-  return { start: center - span * share, end: center + span * (1 - share) }
-}
-
-const shifted = ({ start, end }: TimeRange, byMs: number): TimeRange => ({
-  start: start + byMs,
-  end: end + byMs,
-})

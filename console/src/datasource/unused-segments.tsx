@@ -1,10 +1,19 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { maxUnusedSegments, rulesPath, type UnusedSegment, useCaller } from '../cluster/index.ts'
-import { fetchJson } from '../session/index.ts'
+import { maxUnusedSegments, type UnusedSegment, useCaller } from '../cluster/index.ts'
+import { Drafts, useDraft } from '../drafts/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { Problem, useWork } from '../ui/index.ts'
+import { Outcome, Problem, useWork } from '../ui/index.ts'
+import { markKeptUsed, markSegments } from './mark-segments.ts'
+
+/** The segments that were marked last, and as what. */
+interface Marked {
+  readonly ids: readonly string[]
+  readonly as: 'used' | 'unused'
+}
+
+// It outlives the screen, so that it can be undone.
+const lastMarked = new Drafts<Marked>()
 
 /** How much unused data there is, and a button that makes what the rules keep queryable again. */
 export function UnusedSegments({
@@ -16,52 +25,49 @@ export function UnusedSegments({
 }) {
   const { data: caller } = useCaller(dataSource)
   const queries = useQueryClient()
-  const [marked, setMarked] = useState<number>()
+  const [marked, setMarked] = useDraft(lastMarked, dataSource)
   const { problem, isBusy, run } = useWork()
-  const restore = () =>
+  const mark = (work: () => Promise<Marked>) =>
     run(async () => {
-      setMarked(await markKeptUsed(dataSource))
+      setMarked(await work())
       await queries.invalidateQueries()
+    })
+  const restore = () => mark(async () => ({ ids: await markKeptUsed(dataSource), as: 'used' }))
+  const undo = ({ ids, as }: Marked) =>
+    mark(async () => {
+      await markSegments(dataSource, ids, as === 'used' ? 'markUnused' : 'markUsed')
+      return { ids, as: as === 'used' ? 'unused' : 'used' }
     })
   if (unused.length === 0 && marked === undefined) return null
   const bytes = sumOf(unused, ({ size }) => size)
   const atLeast = unused.length === maxUnusedSegments ? 'At least ' : ''
   return (
-    <div className="row unused" role="status">
-      <span className="dim">
-        {unused.length > 0 &&
-          `${atLeast}${countOf(unused.length, 'unused segment')} (${formatBytes(bytes)}) in deep storage cannot be queried.`}{' '}
-        {marked !== undefined &&
-          (marked === 0
-            ? 'The rules keep none of the segments that they dropped.'
-            : `Marked ${countOf(marked, 'segment')} as used.`)}
-      </span>
-      {unused.length > 0 && caller?.datasource?.write && (
-        <button
-          type="button"
-          disabled={isBusy}
-          title="Only segments that drop rules marked as unused, and that the current rules keep"
-          onClick={() => void restore()}
-        >
-          Mark as used what the rules keep
-        </button>
+    <>
+      <div className="row unused" role="status">
+        {unused.length > 0 && (
+          <span className="dim">
+            {`${atLeast}${countOf(unused.length, 'unused segment')} (${formatBytes(bytes)}) in deep storage cannot be queried.`}
+          </span>
+        )}
+        {unused.length > 0 && caller?.datasource?.write && (
+          <button
+            type="button"
+            disabled={isBusy}
+            title="Applies only to segments that drop rules marked as unused and that the current rules keep"
+            onClick={() => void restore()}
+          >
+            Mark segments as used if the rules keep them
+          </button>
+        )}
+        {problem && <Problem>{problem}</Problem>}
+      </div>
+      {marked && (
+        <Outcome isBusy={isBusy} onUndo={marked.ids.length > 0 ? () => void undo(marked) : undefined}>
+          {marked.ids.length > 0
+            ? `Marked ${countOf(marked.ids.length, 'segment')} as ${marked.as}.`
+            : 'No segments were marked as used: the current rules keep none of those that drop rules marked as unused.'}
+        </Outcome>
       )}
-      {problem && <Problem>{problem}</Problem>}
-    </div>
+    </>
   )
-}
-
-/** Marks segments as used that drop rules marked as unused and the current rules keep. Returns how many. */
-async function markKeptUsed(dataSource: string): Promise<number> {
-  let marked = 0
-  for (let after: string | null = ''; after !== null; ) {
-    const query: string = after === '' ? '' : `?after=${encodeURIComponent(after)}`
-    const answer: { readonly numChangedSegments: number; readonly next: string | null } = await fetchJson(
-      `${rulesPath(dataSource)}/markUsed${query}`,
-      { method: 'POST' },
-    )
-    marked += answer.numChangedSegments
-    after = answer.next
-  }
-  return marked
 }

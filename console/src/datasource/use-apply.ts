@@ -1,10 +1,11 @@
-import type { RuleJson } from '@svc/domain/rules'
+import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
-import { fetchRules, rulesPath } from '../cluster/index.ts'
+import { fetchRules } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { inBytes, RequestFailure, send } from '../session/index.ts'
 import { useWork } from '../ui/index.ts'
 import { callWorker } from '../web-worker/index.ts'
+import { markSegments } from './mark-segments.ts'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
@@ -29,16 +30,6 @@ interface Change {
 // The last change of each datasource. It can be undone until the rules change again.
 const lastChanges = new Drafts<Applied>()
 
-// A request has room for about 10,000 ids.
-const idsPerRequest = 5000
-
-/** Marks segments as used again. Those that are used already stay so. */
-async function markUsed(dataSource: string, ids: readonly string[]): Promise<void> {
-  const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(dataSource)}/markUsed`
-  for (let at = 0; at < ids.length; at += idsPerRequest)
-    await send(path, { method: 'POST', body: { segmentIds: ids.slice(at, at + idsPerRequest) } })
-}
-
 /** Stores rules, unless another person has changed them in the meantime, and undoes the last change. */
 export function useApply(dataSource: string, edit: RulesEdit, stored: readonly RuleJson[]) {
   const queries = useQueryClient()
@@ -57,7 +48,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
     const before = await refetch()
     if (!sameRules(before.own, expected)) return undefined
     try {
-      await send(rulesPath(dataSource), {
+      await send(rulesPathOf(dataSource), {
         method: 'POST',
         body: list,
         headers: {
@@ -97,7 +88,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
         const change = await store({ expected: applied.after, list: applied.before, note })
         if (change === undefined)
           throw new Error('The rules have changed again since then, so nothing was undone.')
-        await markUsed(dataSource, applied.dropped)
+        await markSegments(dataSource, applied.dropped, 'markUsed')
         setApplied({ ...change, dropped: [], isUndone: true })
         await queries.invalidateQueries()
       }),

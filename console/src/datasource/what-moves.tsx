@@ -1,7 +1,8 @@
 import type { TierMove } from '@svc/domain/preview'
-import { countOf, formatCount } from '@svc/domain/text'
+import { formatCount } from '@svc/domain/text'
 import { BytesCell, TierFill, TierName } from '../ui/index.ts'
 import type { PreviewView } from '../web-worker/index.ts'
+import { missingReplicasText } from './missing-replicas.ts'
 import { Numbers } from './numbers.tsx'
 
 /** Which replicas go where, and how full the tiers are afterward. */
@@ -26,7 +27,8 @@ export function WhatMoves({
         <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
         <Numbers effects={view.answer.summary.effects} />
         <p className="hint" role="status">
-          {view.assumesSpace && 'Placing replicas. For now, these numbers assume that all replicas fit.'}
+          {view.assumesSpace &&
+            'Checking whether all replicas fit. Until then, these numbers assume that they do.'}
         </p>
       </section>
       <section aria-labelledby="moves-title">
@@ -72,11 +74,10 @@ export function WhatMoves({
 
 /** Says why nothing moves. */
 function nothingText({ answer }: PreviewView): string {
-  const { waitingForTier, doesNotFit } = answer.summary.effects
-  const missing = waitingForTier.copies! + doesNotFit.copies!
-  return missing === 0
+  const missing = missingReplicasText(answer.summary.effects)
+  return missing === undefined
     ? 'Nothing: every replica is where the rules require it.'
-    : `Nothing moves, but ${countOf(missing, 'replica')} cannot be loaded.`
+    : `Nothing moves, but replicas are missing: ${missing}.`
 }
 
 function MovesTable({

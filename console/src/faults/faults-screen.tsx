@@ -1,4 +1,4 @@
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes } from '@svc/domain/text'
 import { useEffect, useMemo, useState } from 'react'
 import {
   useCaller,
@@ -12,6 +12,7 @@ import { sumOf } from '../sum-of.ts'
 import { Empty } from '../ui/index.ts'
 import { FaultForm, type FaultPlace } from './fault-form.tsx'
 import { FaultList } from './fault-list.tsx'
+import { lackingText } from './recovery-events.ts'
 import { nameOf, Topology } from './topology.tsx'
 import { topologyOf } from './topology-layout.ts'
 import { type RecoveryEvent, useRecoveryEvents, useTopologyServers } from './use-observations.ts'
@@ -23,7 +24,7 @@ export function FaultsScreen() {
   if (!caller.simulation) return <NotSimulated />
   if (!caller.state.read)
     return (
-      <Empty title="Faults cannot be shown">
+      <Empty title="Missing permission">
         <p>This page requires READ on STATE.</p>
       </Empty>
     )
@@ -33,8 +34,8 @@ export function FaultsScreen() {
 const NotSimulated = () => (
   <Empty title="Faults can be injected only into a simulation">
     <p>
-      This page makes servers slow, cuts them off, and kills them, to show how the cluster recovers. Try it on
-      a cluster without valuable data:
+      Use this page to slow down, cut off, or kill servers, and watch how the cluster recovers. Try it on a
+      cluster without valuable data:
     </p>
     <pre>./svc up --home /tmp/rehearsal --port-offset 1000 --set svc.simulation.enabled=true</pre>
   </Empty>
@@ -50,7 +51,7 @@ function Loaded({ canWrite }: { readonly canWrite: boolean }) {
   const topology = useMemo(() => topologyOf(servers ?? [], calls.data?.calls ?? []), [servers, calls.data])
   if (faults.error && !faults.data)
     return (
-      <Empty title="Faults cannot be shown">
+      <Empty title="Failed to load the faults">
         <p>{faults.error.message}</p>
       </Empty>
     )
@@ -86,7 +87,7 @@ function Loaded({ canWrite }: { readonly canWrite: boolean }) {
         ) : (
           <p className="dim">
             {canWrite
-              ? 'Choose a server, or an arrow between two servers, to make it slow, cut it off, or kill it.'
+              ? 'Choose a server, or an arrow between two servers, to slow it down, cut it off, or kill it.'
               : 'Injecting faults requires WRITE on STATE.'}
           </p>
         )}
@@ -105,7 +106,7 @@ function placeOf(
   return edge && { kind: 'edge', edge }
 }
 
-/** Returns the time of this browser, every second. Faults end in real time, also if the clock of the cluster is simulated. */
+/** Returns the time of this browser, every second. Faults end in real time, even if the clock of the cluster is simulated. */
 function useSeconds(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -135,7 +136,7 @@ function State() {
       (unserved === 0
         ? 'Every segment is served.'
         : `${countOf(unserved, 'segment is', 'segments are')} not served.`),
-    lacking > 0 && `${formatCount(lacking)} more lack replicas.`,
+    lacking > 0 && lackingText(lacking),
     loads > 0 && `Servers must still load ${countOf(loads, 'replica')} (${formatBytes(bytes)}).`,
   ]
   return (
@@ -150,7 +151,7 @@ const Events = ({ events }: { readonly events: readonly RecoveryEvent[] }) => (
   <section aria-labelledby="events-title">
     <h2 id="events-title">What happened while this page was open</h2>
     {events.length === 0 && (
-      <p className="dim">Nothing yet. Inject a fault, and see here how the cluster recovers.</p>
+      <p className="dim">Nothing yet. Inject a fault to watch the cluster recover here.</p>
     )}
     <ul className="recovery">
       {events.map(({ id, at, text }) => (

@@ -41,6 +41,10 @@ export function eventsBetween(before: Observation, after: Observation): string[]
   ]
 }
 
+/** Says how many segments lack some of their replicas, in addition to those that are not served. */
+export const lackingText = (lacking: number): string =>
+  `${countOf(lacking, 'more segment lacks', 'more segments lack')} replicas.`
+
 const unservedText = (unserved: number): string =>
   unserved === 0
     ? 'Every segment is served again.'

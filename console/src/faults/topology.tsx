@@ -8,6 +8,8 @@ import './faults.css'
 
 const boxWidth = 178
 const boxHeight = 62
+// Four columns of boxes, with space for the arrows between them.
+const minWidth = 4 * boxWidth + 3 * 48
 // Space between calls in opposite directions.
 const laneOffset = 9
 
@@ -27,35 +29,37 @@ export function Topology({ topology, faults, selected, now, onSelect }: Topology
   const { nodes, edges, height } = topology
   const leftOf = (column: number): number => (column * Math.max(0, width - boxWidth)) / 3
   return (
-    <div ref={box} className="topology" style={{ height }} role="group" aria-label="Topology">
-      {width > 0 && (
-        <svg width={width} height={height}>
-          <title>Calls between servers</title>
-          <Arrows />
-          {edges.map((edge) => (
-            <Edge
-              key={edge.key}
-              edge={edge}
-              points={pointsOf(edge, leftOf)}
-              faults={faults.filter((fault) => isOnEdge(fault, edge))}
-              isSelected={edge.key === selected}
-              onSelect={() => onSelect(edge.key)}
+    <div className="topology-frame">
+      <div ref={box} className="topology" style={{ height, minWidth }} role="group" aria-label="Topology">
+        {width > 0 && (
+          <svg width={width} height={height}>
+            <title>Calls between servers</title>
+            <Arrows />
+            {edges.map((edge) => (
+              <Edge
+                key={edge.key}
+                edge={edge}
+                points={pointsOf(edge, leftOf)}
+                faults={faults.filter((fault) => isOnEdge(fault, edge))}
+                isSelected={edge.key === selected}
+                onSelect={() => onSelect(edge.key)}
+              />
+            ))}
+          </svg>
+        )}
+        {width > 0 &&
+          nodes.map((node) => (
+            <Box
+              key={node.key}
+              node={node}
+              left={leftOf(node.column)}
+              faults={faults.filter((fault) => isOnNode(fault, node))}
+              now={now}
+              isSelected={node.key === selected}
+              onSelect={() => onSelect(node.key)}
             />
           ))}
-        </svg>
-      )}
-      {width > 0 &&
-        nodes.map((node) => (
-          <Box
-            key={node.key}
-            node={node}
-            left={leftOf(node.column)}
-            faults={faults.filter((fault) => isOnNode(fault, node))}
-            now={now}
-            isSelected={node.key === selected}
-            onSelect={() => onSelect(node.key)}
-          />
-        ))}
+      </div>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { formatCount } from '@svc/domain/text'
-import { dayMs, formatInstant, periodOf } from '@svc/domain/time'
+import { dayMs, formatInstant, parseInterval, periodOf } from '@svc/domain/time'
 
 /** Returns the day of an instant, or the minute unless it is midnight, in UTC: `2026-01-31` or `2026-01-31 06:00`. */
 export function formatTime(instantMs: number): string {
@@ -15,11 +15,10 @@ export const formatMinute = (instantMs: number): string =>
 
 /** Returns the first and the last day of an interval in ISO 8601, such as `2026-01-01 to 2026-01-31`, or its only day. */
 export function formatDays(interval: string): string {
-  const [start = '', end = ''] = interval.split('/')
-  const last = formatInstant(Date.parse(end) - 1)
-  const isUnlimited = Number.isNaN(Date.parse(end)) || Number.isNaN(Date.parse(start))
-  const [from, to] = [start.split('T')[0], last.split('T')[0]]
-  if (isUnlimited) return 'all time'
+  const { start, end } = parseInterval(interval)
+  const [from, to] = [start, end - 1].map((instant) => formatInstant(instant).split('T')[0]!)
+  if (start === -Infinity) return end === Infinity ? 'all time' : `until ${to}`
+  if (end === Infinity) return `since ${from}`
   return from === to ? from! : `${from} to ${to}`
 }
 

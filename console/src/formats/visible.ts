@@ -1,5 +1,6 @@
-// Control characters, and marks that change the direction of the text around them.
-const marks = /[\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu
+import { bidirectionalMark } from '@svc/domain/validation'
+
+const marks = new RegExp(`\\p{Cc}|${bidirectionalMark.source}`, 'gu')
 const shownMark = '\u2423'
 
 /**

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import {
   certificateConcerns,
   certificateEnds,
+  laterText,
   serverConcerns,
   stateConcerns,
   stateText,
@@ -120,4 +121,9 @@ test('counts the tasks that failed within a day', () => {
   assert.deepEqual(textsOf(taskConcerns([task('FAILED', 1), task('FAILED', 25), task('SUCCESS', 1)], 100)), [
     'A task for wiki failed within the last day.',
   ])
+})
+
+test('says how many certificates expire later', () => {
+  assert.equal(laterText(1), '1 other certificate expires later.')
+  assert.equal(laterText(2), '2 other certificates expire later.')
 })

@@ -98,6 +98,10 @@ export function certificateEnds(
   return ends.sort((a, b) => (a.leftMs ?? Infinity) - (b.leftMs ?? Infinity) || (a.owner < b.owner ? -1 : 1))
 }
 
+/** Says how many certificates expire after those that are listed. */
+export const laterText = (count: number): string =>
+  `${countOf(count, 'other certificate expires', 'other certificates expire')} later.`
+
 const maxOwners = 3
 
 /** Returns the certificates that expire soon or have expired. Certificates that expire together share a sentence. */

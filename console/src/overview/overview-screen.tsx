@@ -1,3 +1,4 @@
+import type { ServedFigures } from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -12,6 +13,7 @@ import {
   useInventory,
   useLoadQueues,
   useMetrics,
+  useSegmentsToLoad,
   useServerCertificates,
   useServerProblems,
   useTasks,
@@ -46,7 +48,7 @@ export function OverviewScreen() {
   const { data: caller } = useCaller()
   if (inventory.error && !inventory.data)
     return (
-      <Empty title="The cluster cannot be shown">
+      <Empty title="Failed to load the cluster inventory">
         <p>{inventory.error.message}</p>
       </Empty>
     )
@@ -60,16 +62,12 @@ export function OverviewScreen() {
         <h1>Overview</h1>
         {data.isLocal && <ClockBar />}
       </div>
-      {!data.isLocal && (
-        <Notice kind="warning">
-          You cannot read everything in this cluster, so only previews of the{' '}
-          {countOf(data.datasources.length, 'datasource')} that you may read are shown.
-        </Notice>
-      )}
-      {data.isLocal && <Lead inventory={data} />}
-      {hasCluster() ? isAllowed && <Attention inventory={data} /> : <SnapshotNotes />}
+      {!data.isLocal && <LeftOut canReadState={isAllowed} />}
+      <Lead inventory={data} canReadState={isAllowed} />
+      {isAllowed && <Attention inventory={data} />}
+      {hasCluster() ? !isAllowed && <OwnAttention inventory={data} /> : <SnapshotNotes />}
       <div className="columns">
-        {data.isLocal && <TiersSection inventory={data} />}
+        {(data.isLocal || isAllowed) && <TiersSection inventory={data} />}
         {isAllowed && <Services />}
         {isAllowed && <RuleChanges inventory={data} />}
         {isAllowed && <Certificates />}
@@ -106,9 +104,24 @@ function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
   )
 }
 
+/** What a user who may not read everything does not see here. */
+const LeftOut = ({ canReadState }: { readonly canReadState: boolean }) => (
+  <Notice kind="warning">
+    You cannot read everything in this cluster. Datasources for which you do not have READ are left out.
+    {!canReadState &&
+      ' Services, tiers, load queues, duty runs, recent rule changes, and certificates are left out because they require READ on STATE.'}
+  </Notice>
+)
+
 /** What there is, and what is happening to it. */
-function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
-  const { datasources, tiers } = inventory
+function Lead({
+  inventory,
+  canReadState,
+}: {
+  readonly inventory: InventoryFigures
+  readonly canReadState: boolean
+}) {
+  const { datasources, tiers, isLocal } = inventory
   const segments = sumOf(datasources, (one) => one.segments)
   const bytes = sumOf(datasources, (one) => one.bytes)
   const servers = sumOf(tiers, (one) => one.servers)
@@ -116,20 +129,48 @@ function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
     <section aria-label="State" className="lead">
       <p className="sentence">
         {datasources.length === 0 ? (
-          'This cluster has no data yet. To load a file:'
+          nothingText(isLocal)
         ) : (
           <>
+            {!isLocal && 'You can read '}
             <Link href="/datasources">{countOf(datasources.length, 'datasource')}</Link> with{' '}
-            {countOf(segments, 'segment')} ({formatBytes(bytes)}), on {countOf(servers, 'server')} in{' '}
-            <Link href="/tiers">{countOf(tiers.length, 'tier')}</Link>.
+            {countOf(segments, isLocal || canReadState ? 'segment' : 'served segment')} ({formatBytes(bytes)})
+            {(isLocal || canReadState) && (
+              <>
+                , on {countOf(servers, 'server')} in{' '}
+                <Link href="/tiers">{countOf(tiers.length, 'tier')}</Link>
+              </>
+            )}
+            .
           </>
         )}
       </p>
-      {datasources.length === 0 && (
+      {datasources.length === 0 && isLocal && hasCluster() && (
         <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
       )}
-      {hasCluster() && <Activity />}
+      {canReadState && <Activity />}
+      {!canReadState && hasCluster() && datasources.length > 0 && <OwnTasks inventory={inventory} />}
     </section>
+  )
+}
+
+const nothingText = (isComplete: boolean): string => {
+  if (!hasCluster()) return 'This snapshot has no data.'
+  return isComplete
+    ? 'This cluster has no data yet. To load a file:'
+    : 'There are no datasources that you can read.'
+}
+
+const theseText = (datasources: number): string =>
+  datasources === 1 ? 'this datasource' : 'these datasources'
+
+/** What the tasks of the datasources that the user may read are doing now. */
+function OwnTasks({ inventory: { datasources } }: { readonly inventory: InventoryFigures }) {
+  const { data: tasks } = useUnfinishedTasks()
+  return (
+    <p className="sentence" role="status">
+      {tasks && tasksText(tasks, ` of ${theseText(datasources.length)}`)}
+    </p>
   )
 }
 
@@ -151,11 +192,11 @@ function Activity() {
   )
 }
 
-function tasksText({ running, pending, waiting }: UnfinishedTaskCounts): string {
+function tasksText({ running, pending, waiting }: UnfinishedTaskCounts, whose = ''): string {
   const later = pending + waiting
-  if (running + later === 0) return 'No task is running.'
+  if (running + later === 0) return `No task${whose} is running.`
   const atLeast = (...counts: number[]) => (counts.includes(maxCountedTasks) ? 'at least ' : '')
-  const now = `${atLeast(running) && 'At least '}${countOf(running, 'task is', 'tasks are')} running`
+  const now = `${atLeast(running) && 'At least '}${countOf(running, `task${whose} is`, `tasks${whose} are`)} running`
   return later === 0 ? `${now}.` : `${now}, and ${atLeast(pending, waiting)}${formatCount(later)} waiting.`
 }
 
@@ -166,6 +207,45 @@ function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
   if (concerns.length === 0 && unserved.length === 0) {
     return inventory.isLocal && isComplete ? <Notice kind="done">Nothing needs attention.</Notice> : null
   }
+  return <ConcernList concerns={concerns} unserved={unserved} />
+}
+
+/** What needs attention in the datasources that a user may read who may not read the state of the cluster. */
+function OwnAttention({ inventory: { datasources } }: { readonly inventory: InventoryFigures }) {
+  const names = datasources.slice(0, maxChecked).map(({ name }) => name)
+  const load = useSegmentsToLoad(names)
+  const tasks = useTasks(maxTasks)
+  const concerns = [
+    ...concernsOfChecks([
+      ['The load status', load],
+      ['The tasks', tasks],
+    ]),
+    ...taskConcerns(tasks.data ?? [], maxTasks),
+  ]
+  const unserved = (load.data ?? []).flatMap(([name, segments]) =>
+    segments > 0 ? [{ name, unserved: segments, underReplicated: 0 }] : [],
+  )
+  if (concerns.length > 0 || unserved.length > 0)
+    return <ConcernList concerns={concerns} unserved={unserved} />
+  if (names.length === 0 || !load.data || !tasks.data) return null
+  return (
+    <Notice kind="done">
+      All segments of{' '}
+      {datasources.length > maxChecked
+        ? `the first ${maxChecked} datasources`
+        : theseText(datasources.length)}{' '}
+      are served, and no task failed within the last day.
+    </Notice>
+  )
+}
+
+function ConcernList({
+  concerns,
+  unserved,
+}: {
+  readonly concerns: readonly Concern[]
+  readonly unserved: readonly Pick<ServedFigures, 'name' | 'unserved' | 'underReplicated'>[]
+}) {
   return (
     <section aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
@@ -197,8 +277,19 @@ function unservedText(unserved: number, underReplicated: number): ReactNode {
   return `: ${parts.filter(Boolean).join(', ')}`
 }
 
+// Each datasource takes a request, so more are not checked.
+const maxChecked = 50
+
 // Number of the newest tasks that are searched for failures.
 const maxTasks = 100
+
+/** Returns which checks failed, and why. */
+const concernsOfChecks = (
+  checks: readonly (readonly [what: string, query: { readonly error: Error | null }])[],
+): Concern[] =>
+  checks.flatMap(([what, { error }]) =>
+    error ? [{ text: `${what} could not be checked: ${error.message}` }] : [],
+  )
 
 /** What needs attention, as far as it is known, and whether everything has been checked. */
 function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComplete: boolean } {
@@ -214,16 +305,14 @@ function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComp
     ['The metrics of the servers', metrics],
     ['The servers', problems],
     ['The certificates', certificates],
-    ['The load of the servers', servers],
+    ['The load on the servers', servers],
     ['The duties', duties],
     ['The tasks', tasks],
   ] as const
   const measured = metrics.data ?? new Map()
   return {
     concerns: [
-      ...checks.flatMap(([what, { error }]): Concern[] =>
-        error ? [{ text: `${what} could not be checked: ${error.message}` }] : [],
-      ),
+      ...concernsOfChecks(checks),
       ...(state.data ? stateConcerns(state.data) : []),
       ...serverConcerns(problems.data ?? []),
       ...(certificates.data ? certificateConcerns(certificateEnds(certificates.data, measured)) : []),

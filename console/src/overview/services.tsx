@@ -1,4 +1,4 @@
-import { countOf, formatCount } from '@svc/domain/text'
+import { formatCount } from '@svc/domain/text'
 import {
   type ClusterNode,
   useClusterNodes,
@@ -8,7 +8,7 @@ import {
   useServerProblems,
 } from '../cluster/index.ts'
 import { formatSpan, Name } from '../ui/index.ts'
-import { certificateEnds } from './concerns.ts'
+import { certificateEnds, laterText } from './concerns.ts'
 
 const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical', 'indexer', 'worker']
 
@@ -119,9 +119,7 @@ export function Certificates() {
           ))}
         </tbody>
       </table>
-      {ends.length > maxCertificates && (
-        <p className="hint">{countOf(ends.length - maxCertificates, 'other certificate')} expire later.</p>
-      )}
+      {ends.length > maxCertificates && <p className="hint">{laterText(ends.length - maxCertificates)}</p>}
     </section>
   )
 }

@@ -11,6 +11,8 @@ export interface RunRequests {
 
 /** One run of the duties of a group. */
 export interface DutyGroupRun {
+  /** 1 for the first run since the server started. */
+  readonly number: number
   /** ISO 8601, in real time also if the clock of the cluster is simulated. */
   readonly startedAt: string
   readonly durationMs: number
@@ -23,27 +25,64 @@ export interface DutyGroupRun {
   }[]
 }
 
+/** The last runs of a group, newest first. */
+export interface DutyHistory {
+  readonly name: string
+  readonly totalRuns: number
+  readonly runs: readonly DutyGroupRun[]
+  /** The last runs that did something or failed, however many idle runs followed them. */
+  readonly nonIdleRuns: readonly DutyGroupRun[]
+  /** The last failure of each duty that has failed. */
+  readonly lastFailures: readonly {
+    readonly duty: string
+    /** ISO 8601. */
+    readonly startedAt: string
+    readonly error: string
+  }[]
+}
+
 /** A run that did something, or consecutive runs that had nothing to do. */
 export type RunRow =
   | { readonly kind: 'run'; readonly run: DutyGroupRun; readonly requests: RunRequests | undefined }
-  /** Newest and oldest run. */
   | {
       readonly kind: 'idle'
       readonly runs: number
-      readonly newest: DutyGroupRun
-      readonly oldest: DutyGroupRun
+      /** When the oldest and the newest of them started, or runs next to them. ISO 8601. */
+      readonly since: string
+      readonly until: string
     }
 
-/** Returns runs in the given order, with those in between that had nothing to do as one row. */
-export function runRows(runs: readonly DutyGroupRun[]): RunRow[] {
+/** The runs of a group as rows. */
+export interface RunRows {
+  readonly rows: readonly RunRow[]
+  /** Number of earlier runs, of which nothing is known. */
+  readonly earlierRuns: number
+}
+
+/**
+ * Returns the runs of a group, newest first, with those in between that had nothing to do as one row. The server lists all
+ * of its last runs that did something, so runs that are not listed between two of them had nothing to do.
+ */
+export function runRows({ runs, nonIdleRuns }: DutyHistory): RunRows {
+  const listed = new Map([...nonIdleRuns, ...runs].map((run) => [run.number, run]))
   const rows: RunRow[] = []
-  for (const run of runs) {
-    const last = rows.at(-1)
-    if (!isIdle(run)) rows.push({ kind: 'run', run, requests: requestsOf(run) })
-    else if (last?.kind === 'idle') rows[rows.length - 1] = { ...last, runs: last.runs + 1, oldest: run }
-    else rows.push({ kind: 'idle', runs: 1, newest: run, oldest: run })
+  let newer: DutyGroupRun | undefined
+  for (const run of [...listed.values()].sort((a, b) => b.number - a.number)) {
+    // The oldest runs may have done something that the server no longer knows.
+    const missing = newer === undefined ? 0 : newer.number - run.number - 1
+    if (missing > 0) addIdle(rows, missing, run.startedAt, newer!.startedAt)
+    if (isIdle(run)) addIdle(rows, 1, run.startedAt, run.startedAt)
+    else rows.push({ kind: 'run', run, requests: requestsOf(run) })
+    newer = run
   }
-  return rows
+  return { rows, earlierRuns: newer === undefined ? 0 : newer.number - 1 }
+}
+
+/** Adds consecutive idle runs that are older than all rows. */
+function addIdle(rows: RunRow[], runs: number, since: string, until: string): void {
+  const last = rows.at(-1)
+  if (last?.kind === 'idle') rows[rows.length - 1] = { ...last, runs: last.runs + runs, since }
+  else rows.push({ kind: 'idle', runs, since, until })
 }
 
 const isIdle = ({ duties }: DutyGroupRun): boolean =>

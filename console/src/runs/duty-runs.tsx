@@ -1,7 +1,7 @@
 import { countOf, formatCount } from '@svc/domain/text'
-import { Problem } from '../ui/index.ts'
-import { type DutyGroupRun, didText, type RunRow, runRows } from './duty-run-rows.ts'
-import { useDutyRuns } from './use-duty-runs.ts'
+import { formatMinute, Problem } from '../ui/index.ts'
+import { didText, type RunRow, runRows } from './duty-run-rows.ts'
+import { maxDutyRuns, useDutyRuns } from './use-duty-runs.ts'
 
 /** The last runs of a group of duties: what each decided and sent, what servers answered, and how long it took. */
 export function DutyRuns({
@@ -14,8 +14,10 @@ export function DutyRuns({
   const { data, error } = useDutyRuns(role)
   if (error && !data) return <Problem>{error.message}</Problem>
   if (!data) return <p className="dim">Loading…</p>
-  const rows = runRows(data.find(({ name }) => name === group)?.runs ?? [])
-  if (rows.length === 0) return <p className="dim">It has not run yet.</p>
+  const history = data.find(({ name }) => name === group)
+  if (history === undefined || history.totalRuns === 0) return <p className="dim">It has not run yet.</p>
+  const { rows, earlierRuns } = runRows(history)
+  const listed = new Set(rows.map((row) => (row.kind === 'run' ? row.run.startedAt : '')))
   const hasRequests = rows.some((row) => row.kind === 'run' && row.requests !== undefined)
   return (
     <div className="scroll duty-runs" tabIndex={0} role="group" aria-label={`Runs of ${group}`}>
@@ -33,7 +35,7 @@ export function DutyRuns({
                 <th className="right">retried</th>
               </>
             )}
-            <th>result</th>
+            <th className="result">result</th>
           </tr>
         </thead>
         <tbody>
@@ -42,29 +44,43 @@ export function DutyRuns({
           ))}
         </tbody>
       </table>
+      {earlierRuns > 0 && (
+        <p className="hint">
+          {countOf(earlierRuns, 'earlier run')}{' '}
+          {history.nonIdleRuns.length < maxDutyRuns ? 'with nothing to do' : 'not listed'}
+        </p>
+      )}
+      {history.lastFailures
+        .filter(({ startedAt }) => !listed.has(startedAt))
+        .map(({ duty, startedAt, error: reason }) => (
+          <p key={duty} className="hint">
+            {duty} last failed at {formatMinute(Date.parse(startedAt))}: <bdi>{reason}</bdi>
+          </p>
+        ))}
     </div>
   )
 }
 
 const keyOf = (row: RunRow): string =>
-  row.kind === 'run' ? row.run.startedAt : `idle until ${row.oldest.startedAt}`
+  row.kind === 'run' ? String(row.run.number) : `idle since ${row.since}`
 
-const timeOf = ({ startedAt }: DutyGroupRun): string => startedAt.slice(11, 19)
+const timeOf = (startedAt: string): string => startedAt.slice(11, 19)
 
 function Row({ row, hasRequests }: { readonly row: RunRow; readonly hasRequests: boolean }) {
   if (row.kind === 'idle') {
-    const { runs, newest, oldest } = row
+    const { runs, since, until } = row
     return (
       <tr className="dim">
-        <td className="nowrap">{runs === 1 ? timeOf(newest) : `${timeOf(oldest)} to ${timeOf(newest)}`}</td>
-        <td colSpan={hasRequests ? 7 : 2}>{countOf(runs, 'run')} with nothing to do</td>
+        <td className="nowrap">{since === until ? timeOf(since) : `${timeOf(since)} to ${timeOf(until)}`}</td>
+        <td colSpan={hasRequests ? 6 : 1} />
+        <td>{countOf(runs, 'run')} with nothing to do</td>
       </tr>
     )
   }
   const { run, requests } = row
   return (
     <tr>
-      <td className="nowrap">{timeOf(run)}</td>
+      <td className="nowrap">{timeOf(run.startedAt)}</td>
       <td className="right nowrap">{formatCount(run.durationMs)} ms</td>
       {hasRequests && (
         <>

@@ -4,7 +4,7 @@ import { useLocation, useParams } from 'wouter'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import { maxListedTasks, type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
 import { nameInAddress, taskAddress } from '../location.ts'
-import { formatAge, formatSpan, Name, Problem, useLongTable } from '../ui/index.ts'
+import { formatAge, formatSpan, Name, Problem, useLongTable, visible } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
 import { IngestPanel } from './ingest-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
@@ -63,7 +63,7 @@ export function RunsScreen() {
           <p className="dim">
             {selected === undefined || !tasks.data
               ? 'Choose a task to see its log and why it failed.'
-              : `The task of this address is not among the newest ${countOf(maxListedTasks, 'task')} that you may read.`}
+              : `This task is not one of the newest ${countOf(maxListedTasks, 'task')} that you can read.`}
           </p>
         )}
         {canIngest && <IngestPanel onTask={select} />}
@@ -92,7 +92,8 @@ function NoTasks({ isFiltered, canIngest }: { readonly isFiltered: boolean; read
   )
 }
 
-const rowHeight = 36
+// An ID takes up to two lines.
+const rowHeight = 44
 
 /** Tasks, of which only the visible ones exist. */
 function TaskTable({
@@ -147,10 +148,11 @@ function TaskCells({
 }) {
   return (
     <>
-      <th scope="row">
+      <th scope="row" className="task-id">
         <button
           type="button"
           className="link"
+          title={visible(task.id)}
           aria-current={isSelected ? 'true' : undefined}
           onClick={() => onSelect(task.id)}
         >

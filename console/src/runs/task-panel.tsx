@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type TaskStatus, useCaller } from '../cluster/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { ConfirmedButton, formatMinute, Name, Notice, Problem, useWork } from '../ui/index.ts'
-import { hasStarted, stateOf } from './task-state.ts'
+import { addressOf, hasStarted, stateOf } from './task-state.ts'
 
 const logBytes = 30_000
 
@@ -30,7 +30,7 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       <p className="numbers">
         {task.type} task for <Name>{task.dataSource}</Name>, {stateOf(task)}, created{' '}
         {formatMinute(Date.parse(task.createdTime))}
-        {task.location.host !== null && ` on ${task.location.host}:${task.location.tlsPort}`}
+        {task.location.host !== null && ` on ${addressOf(task.location)}`}
       </p>
       <WhyTask task={task} />
       {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasStarted } from './task-state.ts'
+import { addressOf, hasStarted } from './task-state.ts'
 
 const cases = [
   ['waits for a lock', 'RUNNING', 'WAITING', null, false],
@@ -17,3 +17,8 @@ for (const [name, status, runnerStatusCode, host, expected] of cases)
       hasStarted({ status, runnerStatusCode, location: { host, port: -1, tlsPort: -1 } }),
       expected,
     ))
+
+test('names the port of a worker, with and without TLS', () => {
+  assert.equal(addressOf({ host: 'worker', port: -1, tlsPort: 8291 }), 'worker:8291')
+  assert.equal(addressOf({ host: 'worker', port: 8091, tlsPort: -1 }), 'worker:8091')
+})

@@ -15,3 +15,7 @@ export const hasStarted = ({
   status === 'RUNNING'
     ? runnerStatusCode !== 'WAITING' && runnerStatusCode !== 'PENDING'
     : location.host !== null
+
+/** Returns the address of the worker of a task. Without TLS, its TLS port is -1. */
+export const addressOf = ({ host, port, tlsPort }: TaskStatus['location']): string =>
+  `${host}:${tlsPort > 0 ? tlsPort : port}`

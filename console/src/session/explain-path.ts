@@ -9,6 +9,14 @@ interface Request {
 export const explainPath = ({ user, method, path }: Request): string =>
   `/access?${new URLSearchParams({ user, method, path })}`
 
+/** Returns the address of the screen that explains why a request was refused. */
+export const refusalPath = (requestId: string): string =>
+  `/access?${new URLSearchParams({ refused: requestId })}`
+
+/** Returns the ID of the refused request in such an address; undefined if there is none. */
+export const refusedIdIn = (search: string): string | undefined =>
+  new URLSearchParams(search).get('refused') || undefined
+
 /** Returns the request in such an address; undefined if there is none. */
 export function requestIn(search: string): Request | undefined {
   const parameters = new URLSearchParams(search)

@@ -1,5 +1,5 @@
 /** Who uses this tab, and requests on behalf of this user. */
-export { explainPath, requestIn, requestOfEvent } from './explain-path.ts'
+export { explainPath, refusalPath, refusedIdIn, requestIn, requestOfEvent } from './explain-path.ts'
 export { LoginGate } from './login-gate.tsx'
 export { dismissRefusal, useLastRefusal } from './refusals.ts'
 export { answerLocally, fetchJson, RequestFailure, send } from './request.ts'
@@ -8,6 +8,7 @@ export {
   endSession,
   inBytes,
   logOut,
+  onLoginAgain,
   onUserChange,
   openSession,
   useSession,

@@ -1,4 +1,4 @@
-import { type FormEvent, Fragment, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type FormEvent, Fragment, type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { unsavedEdits } from '../drafts/index.ts'
 import { logIn, logOut, useSession } from './session.ts'
 import { pageSource } from './source.ts'
@@ -9,12 +9,26 @@ import { pageSource } from './source.ts'
  */
 export function LoginGate({ children }: { readonly children: ReactNode }) {
   const { state, user } = useSession()
-  const [problem, setProblem] = useState<string>()
+  const { problem, isBusy, submit } = useLogin()
   useEffect(() => {
     if (pageSource() === 'login') logOut()
-    else void logIn('', '').then(setProblem)
-  }, [])
-  if (state === 'unknown') return <main className="centered">{problem && <p role="alert">{problem}</p>}</main>
+    else void submit('', '')
+  }, [submit])
+  if (state === 'unknown')
+    return (
+      <main className="centered">
+        {problem && (
+          <>
+            <p role="alert">{problem}</p>
+            <div className="row">
+              <button type="button" disabled={isBusy} onClick={() => void submit('', '')}>
+                Try again
+              </button>
+            </div>
+          </>
+        )}
+      </main>
+    )
   return (
     <>
       {state !== 'loggedOut' && <Fragment key={user}>{children}</Fragment>}
@@ -23,19 +37,27 @@ export function LoginGate({ children }: { readonly children: ReactNode }) {
   )
 }
 
-function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name: string }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+/** Logs in, and returns why the last attempt failed. */
+function useLogin() {
   const [problem, setProblem] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
-  useEffect(() => {
-    dialog.current?.showModal()
+  const submit = useCallback(async (name: string, password: string): Promise<void> => {
+    setIsBusy(true)
+    setProblem(await logIn(name, password))
+    setIsBusy(false)
   }, [])
-  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+  return { problem, isBusy, submit }
+}
+
+function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name: string }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const { problem, isBusy, submit } = useLogin()
+  const show = () => dialog.current?.showModal()
+  useEffect(show, [])
+  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
-    setIsBusy(true)
-    setProblem(await logIn(String(form.get('name')), String(form.get('password'))))
-    setIsBusy(false)
+    void submit(String(form.get('name')), String(form.get('password')))
   }
   return (
     <dialog
@@ -43,8 +65,10 @@ function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name
       className={isAgain ? 'login' : 'login opaque'}
       aria-labelledby="login-title"
       onCancel={(event) => event.preventDefault()}
+      // Browsers close a dialog when Esc is pressed twice, but the page cannot be used without a login.
+      onClose={show}
     >
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={onSubmit}>
         <h1 id="login-title">svc console</h1>
         <p className="dim">
           {isAgain

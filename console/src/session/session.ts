@@ -16,6 +16,7 @@ export interface Session {
 let session: Session = { state: 'unknown', authorization: undefined, user: '' }
 const listeners = new Set<() => void>()
 const forgetters = new Set<() => void>()
+const repeaters = new Set<() => void>()
 
 function setSession(next: Session): void {
   session = next
@@ -36,6 +37,11 @@ export function useSession(): Session {
 /** Calls a function that forgets data of the user before another user sees the page. */
 export const onUserChange = (forget: () => void): void => {
   forgetters.add(forget)
+}
+
+/** Calls a function that repeats what failed once the same user has logged in again. */
+export const onLoginAgain = (repeat: () => void): void => {
+  repeaters.add(repeat)
 }
 
 /** Starts a session that needs no login. */
@@ -69,14 +75,34 @@ export async function logIn(name: string, password: string): Promise<string | un
   if (response === undefined) return 'The router is unreachable. Check that the cluster is running.'
   if (response.status === 401) {
     if (session.state === 'unknown') logOut()
-    return 'Wrong name or password.'
+    // Without a login, there was nothing to check.
+    return authorization === undefined ? undefined : `Wrong name or password.${whyHint(response)}`
   }
-  if (response.status === 429) return 'Too many failed logins. Wait a moment, then try again.'
-  if (!response.ok) return `The router returned status ${response.status}. Try again in a moment.`
-  const { identity } = (await response.json()) as CallerAnswer
-  if (session.user !== '' && session.user !== identity) for (const forget of forgetters) forget()
+  if (response.status === 429)
+    return `Too many failed logins. Wait a moment, then try again.${whyHint(response)}`
+  if (!response.ok)
+    return `The router returned status ${response.status}. Try again in a moment.${whyHint(response)}`
+  const caller = await callerIn(response)
+  if (caller === undefined) return 'The connection was lost. Try again.'
+  const { identity } = caller
+  const lastUser = session.user
+  if (lastUser !== '' && lastUser !== identity) for (const forget of forgetters) forget()
   setSession({ state: 'loggedIn', authorization, user: identity })
+  if (lastUser === identity) for (const repeat of repeaters) repeat()
   return undefined
+}
+
+/** Returns the caller in a response; undefined if the connection was lost before its end. */
+const callerIn = (response: Response): Promise<CallerAnswer | undefined> =>
+  response.json().then(
+    (answer) => answer as CallerAnswer,
+    () => undefined,
+  )
+
+/** Returns how an administrator finds out why a login failed: the response does not reveal it. */
+function whyHint(response: Response): string {
+  const id = response.headers.get('X-Request-Id')
+  return id === null ? '' : ` An administrator can find out why with the request ID ${id}.`
 }
 
 /** Returns a header for HTTP basic authentication in UTF-8. */

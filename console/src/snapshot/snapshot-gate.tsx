@@ -36,7 +36,7 @@ export function SnapshotGate({ children }: { readonly children: ReactNode }) {
   if (isNextToPage)
     return (
       <main>
-        <Empty title="The snapshot cannot be shown">
+        <Empty title="Failed to open the snapshot">
           <p>{problem}</p>
         </Empty>
       </main>

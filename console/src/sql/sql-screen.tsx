@@ -1,14 +1,18 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
+import { Drafts, useDraft } from '../drafts/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { Name, Problem } from '../ui/index.ts'
 import { ResultTable } from './result-table.tsx'
 import { maxRows, useQueryRun } from './use-query-run.ts'
 
+// The tab keeps the query while other screens are shown.
+const queries = new Drafts<string>()
+
 /** Runs SQL queries on the data that the user may read. */
 export function SqlScreen() {
-  const [query, setQuery] = useState('')
+  const [query = '', setQuery] = useDraft(queries, 'query')
   const { result, problem, isRunning, run, cancel, download } = useQueryRun()
   const canRun = query.trim() !== '' && !isRunning
   const onKey = (event: KeyboardEvent) => {

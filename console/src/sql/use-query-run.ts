@@ -16,6 +16,12 @@ export const maxRows = 10_000
 
 const path = '/svc/v2/sql'
 
+/** Returns a new ID. Browsers have a function for UUIDs only on pages that were loaded securely. */
+const newQueryId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+
 /** Runs one query at a time. */
 export function useQueryRun() {
   const [result, setResult] = useState<QueryResult>()
@@ -24,7 +30,7 @@ export function useQueryRun() {
   const current = useRef<{ readonly id: string; readonly controller: AbortController }>(undefined)
 
   async function run(query: string): Promise<void> {
-    const id = crypto.randomUUID()
+    const id = newQueryId()
     const controller = new AbortController()
     current.current = { id, controller }
     setIsRunning(true)

@@ -44,7 +44,9 @@ export const ServerCard = memo(function ServerCard({
             <Name>{host}</Name>
           </b>
         </span>
-        <span className="dim">{type === 'historical' ? <Name>{tier}</Name> : type}</span>
+        <span className="dim" title={type === 'historical' ? visible(tier) : undefined}>
+          {type === 'historical' ? <Name>{tier}</Name> : type}
+        </span>
       </div>
       <Meter label="Fill" value={currSize} max={maxSize} color={color} />
       <div className="row between numbers small">

@@ -96,8 +96,9 @@ function Selected({
   if (!server)
     return (
       <p className="hint" role="status">
-        Each cell is a server, filled as far as the server is. A blue frame means that its load queue is not
-        empty, and a yellow one that loads failed. Click a cell to find its server below.
+        Each cell is a server, and its fill shows how much of its capacity is in use. A blue frame means that
+        its load queue is not empty; a yellow frame means that loads failed. Click a cell to find its server
+        below.
       </p>
     )
   const { host, currSize, maxSize } = server

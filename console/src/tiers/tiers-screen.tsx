@@ -33,7 +33,7 @@ export function TiersScreen() {
   const { data: caller } = useCaller()
   if (caller?.state.read === false)
     return (
-      <Empty title="Servers cannot be shown">
+      <Empty title="Missing permission">
         <p>Showing servers requires READ on STATE.</p>
       </Empty>
     )
@@ -48,7 +48,7 @@ function Readable() {
   const [order, setOrder] = useState<Order>('tier')
   if (servers.error && !servers.data)
     return (
-      <Empty title="Servers cannot be shown">
+      <Empty title="Failed to load the servers">
         <p>{servers.error.message}</p>
       </Empty>
     )

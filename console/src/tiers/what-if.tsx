@@ -159,7 +159,7 @@ function ChangedTiers({
             <td className="right">
               <Changed before={formatCount(tier.serversBefore)} after={formatCount(tier.serversAfter)} />
             </td>
-            <td className="right">
+            <td className="right numbers">
               <Changed before={formatBytes(tier.bytesBefore)} after={formatBytes(tier.bytesAfter)} />
             </td>
             <td>
@@ -209,11 +209,13 @@ function AddServers({
   const [count, setCount] = useState('1')
   const [size, setSize] = useState<string>()
   const usual = servers.find((server) => server.tier === tier)?.maxSize ?? gigabyte
-  const gigabytes = size ?? String(usual / gigabyte)
+  const gigabytes = size ?? String(Number((usual / gigabyte).toPrecision(4)))
   const isValid = Number(count) >= 1 && Number(count) <= maxAdded && Number(gigabytes) > 0
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (isValid) onAdd(tier, Math.floor(Number(count)), Number(gigabytes) * gigabyte)
+    if (!isValid) return
+    // The usual size may have more digits than are shown.
+    onAdd(tier, Math.floor(Number(count)), size === undefined ? usual : Number(size) * gigabyte)
   }
   return (
     <form onSubmit={submit}>

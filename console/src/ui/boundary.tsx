@@ -35,7 +35,7 @@ export class Boundary extends Component<BoundaryInput, BoundaryState> {
     if (problem === undefined) return this.props.children
     return (
       <div role="alert">
-        <Empty title="This part of the page failed">
+        <Empty title="Failed to show this part of the page">
           <p>{problem}</p>
           <p className="dim">Unsaved edits are kept while this page stays open.</p>
           <div className="row">

@@ -8,14 +8,22 @@ export const ChangedByOther = ({
   what,
   last,
   children,
+  keep = `Keep my edit and replace ${what}`,
   onKeep,
   onDiscard,
 }: {
-  readonly what: 'these rules' | 'this configuration'
+  readonly what:
+    | 'these rules'
+    | 'this configuration'
+    | 'these permissions'
+    | 'these roles'
+    | 'this group mapping'
   /** The last change; null or undefined if it is unknown. */
-  readonly last: AuditedText | null | undefined
+  readonly last?: AuditedText | null | undefined
   /** The differences. */
   readonly children: ReactNode
+  /** The label of the button that keeps the edit. */
+  readonly keep?: string | undefined
   onKeep(): void
   onDiscard(): void
 }) => (
@@ -24,7 +32,7 @@ export const ChangedByOther = ({
     {children}
     <div className="row">
       <button type="button" onClick={onKeep}>
-        Keep my edit and replace {what}
+        {keep}
       </button>
       <button type="button" onClick={onDiscard}>
         Discard my edit

@@ -16,10 +16,10 @@ export const TierName = ({
   readonly tier: string
   readonly colors: ReadonlyMap<string, number>
 }) => (
-  <>
+  <span className="tier-name">
     <TierMark color={colors.get(tier)} />
     <Name>{tier}</Name>
-  </>
+  </span>
 )
 
 /** How full something is, in the color of its tier. Its numbers are next to it. */

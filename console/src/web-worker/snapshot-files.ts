@@ -21,6 +21,7 @@ interface SnapshotFile {
   readonly name: string
   /** Undefined if the server of the page sends the file; `./svc console` checks such files itself. */
   readonly chosen?: File
+  readonly isCompressed?: boolean
   open(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>
 }
 
@@ -65,7 +66,8 @@ export async function readSnapshot(
     return document
   }
   const decommissioning = await decommissioningServers(files)
-  const servers = readSnapshotServers(await needed(snapshotFiles.servers), problems.attempt).map(
+  const listed = await needed(snapshotFiles.servers)
+  const servers = inFile(snapshotFiles.servers, () => readSnapshotServers(listed, problems.attempt)).map(
     ({ host, tier, maxSize }): PreviewServer => ({
       name: host,
       type: 'historical',
@@ -74,7 +76,10 @@ export async function readSnapshot(
       decommissioning: decommissioning.has(host),
     }),
   )
-  const rules = readSnapshotRules(await needed(snapshotFiles.rules), problems.attempt)
+  if (servers.length === 0 && problems.count > 0)
+    throw unreadable(snapshotFiles.servers, 'server', '/druid/coordinator/v1/servers?simple', problems)
+  const storedRules = await needed(snapshotFiles.rules)
+  const rules = inFile(snapshotFiles.rules, () => readSnapshotRules(storedRules, problems.attempt))
   if (!rules.has(defaultRulesName)) rules.set(defaultRulesName, [])
   const segments = await readSegments(files, problems)
   const placement = await readPlacement(files.get(snapshotFiles.placement), problems)
@@ -92,16 +97,27 @@ export async function readSnapshot(
   }
 }
 
+/** Reads the content of a file. A Failure names the file. */
+function inFile<Value>(file: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw invalidInput(`Invalid file [${file}]: ${error.message}`)
+  }
+}
+
+/** Returns the failure for a file in which nothing is readable. */
+const unreadable = (file: string, what: string, path: string, { listed }: Problems): Failure =>
+  invalidInput(`Invalid file [${file}]: no ${what} is readable. Save it from [${path}]. ${listed.at(-1)}`)
+
 async function folderOf(place: SnapshotPlace): Promise<SnapshotFolder> {
   if ('files' in place) {
     const folder = place.name ?? place.files[0]?.webkitRelativePath.split('/')[0] ?? ''
     return {
       name: folder === '' ? `of ${place.files.length} files` : folder,
       files: new Map(
-        place.files.map((file) => [
-          file.name,
-          { name: file.name, chosen: file, open: async () => file.stream() },
-        ]),
+        (await Promise.all(place.files.map(chosenFile))).map((file) => [file.name, file] as const),
       ),
     }
   }
@@ -116,6 +132,19 @@ async function folderOf(place: SnapshotPlace): Promise<SnapshotFolder> {
       ]),
     ),
   }
+}
+
+/** Returns a chosen file, whose content is UTF-8 when it is opened, even if it is compressed or UTF-16 (PowerShell). */
+async function chosenFile(file: File): Promise<SnapshotFile> {
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  const isCompressed = first === 0x1f && second === 0x8b
+  const isUtf16 = first === 0xff && second === 0xfe
+  const open = async (): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> => {
+    if (isCompressed) return file.stream().pipeThrough(new DecompressionStream('gzip'))
+    if (!isUtf16) return file.stream()
+    return file.stream().pipeThrough(new TextDecoderStream('utf-16le')).pipeThrough(new TextEncoderStream())
+  }
+  return { name: file.name.replace(/\.gz$/, ''), chosen: file, isCompressed, open }
 }
 
 async function fetchFile(address: string): Promise<Response> {
@@ -159,6 +188,8 @@ async function describeFile(file: File): Promise<FoundSnapshotFile> {
 async function readJson(file: SnapshotFile | undefined): Promise<unknown> {
   if (file === undefined) return undefined
   const text = await new Response(await file.open()).text().catch(() => {
+    if (file.isCompressed)
+      throw invalidInput(`Invalid file [${file.name}]: its gzip compression is truncated or damaged`)
     throw invalidInput(`File [${file.name}] is too large for this browser: use [svc import] instead`)
   })
   try {
@@ -195,10 +226,29 @@ async function readSegments(files: SnapshotFolder['files'], problems: Problems):
     throw invalidInput(
       `Missing file [${snapshotFiles.segments}] or [${snapshotFiles.segmentList}]: expected the files of a snapshot`,
     )
-  if (!Array.isArray(list))
+  const rows = rowsOf(list)
+  if (rows === undefined)
     throw invalidInput(`Invalid file [${snapshotFiles.segmentList}]: expected a list of segments`)
-  for (const [index, value] of list.entries()) add(index + 1, value)
+  const problemsBefore = problems.count
+  for (const [index, value] of rows.entries()) add(index + 1, value)
+  if (segments.length === 0 && problems.count > problemsBefore)
+    throw unreadable(
+      snapshotFiles.segmentList,
+      'segment',
+      '/druid/coordinator/v1/metadata/segments',
+      problems,
+    )
   return segments
+}
+
+/** Returns the segments in a list of segments, a datasource, or a list of datasources; undefined if it is something else. */
+function rowsOf(document: unknown): readonly unknown[] | undefined {
+  const segmentsOf = (value: unknown): readonly unknown[] | undefined => {
+    const { segments } = (value ?? {}) as { readonly segments?: unknown }
+    return Array.isArray(segments) ? segments : undefined
+  }
+  if (!Array.isArray(document)) return segmentsOf(document)
+  return document.flatMap((value: unknown) => segmentsOf(value) ?? [value])
 }
 
 async function readPlacement(

@@ -1,5 +1,6 @@
 // Runs in a worker of the page: fetches the inventory, and computes previews with the code of the coordinator.
 import { type DecodedInventory, decodeInventory, updateInventory } from '@svc/domain/preview'
+import { rulesPathOf } from '@svc/domain/rules'
 import { formatInstant, parseInstant } from '@svc/domain/time'
 import { Follower } from './follower.ts'
 import { LocalInventory } from './local-inventory.ts'
@@ -225,6 +226,6 @@ async function previewAtCoordinator(
 }
 
 async function storedRules(dataSource: string, authorization: string | undefined): Promise<object[]> {
-  const response = await request(`/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`, authorization)
+  const response = await request(rulesPathOf(dataSource), authorization)
   return (await response.json()) as object[]
 }

@@ -2,7 +2,7 @@ import { unavailable } from '@svc/domain/failure'
 import { emptyAnswer, jsonAnswer, open, type Route, route, state } from '@svc/shared/http'
 import { createDataServer, servedSegmentsRoute } from '@svc/shared/segment-serving'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 
 import { createQueries } from './query/index.ts'
 import { createServerView, type ServerView } from './server-view/index.ts'

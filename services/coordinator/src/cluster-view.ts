@@ -5,7 +5,10 @@ import type { Leadership } from './leadership/index.ts'
 
 /** State that the cluster endpoints show. */
 export interface ClusterView {
-  readonly context: ServiceContext
+  readonly context: Pick<
+    ServiceContext,
+    'clock' | 'database' | 'discovery' | 'node' | 'simulatedClock' | 'stopping'
+  >
   readonly leadership: Leadership
   readonly segments: SegmentInventory
   readonly servers: ServerInventory

@@ -29,7 +29,7 @@ import { killIntervalRoute } from './endpoints/kill-interval.ts'
 import { markKeptUsedRoute } from './endpoints/mark-kept-used.ts'
 import { metadataRoutes } from './endpoints/metadata.ts'
 import { previewRulesRoutes } from './endpoints/preview-rules.ts'
-import { createRuleLists, firstDefaultRules, rulesRoutes } from './endpoints/rules.ts'
+import { createRuleLists, firstDefaultRules, ruleHistoryRoutes, rulesRoutes } from './endpoints/rules.ts'
 import { createRulesGuard } from './endpoints/rules-guard.ts'
 import { securityRoutes } from './endpoints/security/index.ts'
 import { serverProblemsRoute } from './endpoints/server-problems.ts'
@@ -45,9 +45,12 @@ import {
   ServerInventory,
   watchReported,
 } from './inventory/index.ts'
-import { createLeadership } from './leadership/index.ts'
+import { atLeader, createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
 import { createFirstUsers, createUsersFollowers, type UsersFollowers } from './users/index.ts'
+
+/** The view with the entire context; each endpoint takes the parts that it needs. */
+type CoordinatorView = ClusterView & { readonly context: ServiceContext }
 
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, database } = context
@@ -62,6 +65,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leaderSinceMs = 0
+  const known = { clusterState, reportedServers, leaderSinceMs: () => leaderSinceMs }
   const planner = createCompactionPlanner(context)
   const dutyGroups = createDutyGroups(context, leadership, planner, {
     redis,
@@ -69,12 +73,10 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     segments,
     servers,
     rules,
-    leaderSinceMs: () => leaderSinceMs,
-    clusterState,
-    reportedServers,
     requestJournal,
+    ...known,
   })
-  const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
+  const view: CoordinatorView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
   registerCoordinatorMetrics(context.metrics, view)
   const stopGroups = () => Promise.all(dutyGroups.all.map((group) => group.stop()))
   let election: Election | undefined
@@ -83,7 +85,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     routes: coordinatorRoutes(
       view,
       clusterState,
-      createExplanations({ ...view, reportedServers, clusterState, loadMeter, loading: dutyGroups.loading }),
+      createExplanations({ ...view, ...known, loadMeter, loading: dutyGroups.loading }),
       loadMeter,
       planner,
       dutyGroups,
@@ -94,6 +96,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       election = standForElection(context, {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
+          rules.invalidate()
           segments.abandonRead()
           servers.reset()
           reportedServers.restart()
@@ -125,7 +128,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
  * leader do the same.
  */
 function followAll(
-  { context, leadership, segments, servers }: ClusterView,
+  { context, leadership, segments, servers }: CoordinatorView,
   planner: CompactionPlanner,
 ): Loop[] {
   const { settings, logger } = context
@@ -170,7 +173,7 @@ function createServerInventory(
 }
 
 function coordinatorRoutes(
-  view: ClusterView,
+  view: CoordinatorView,
   clusterState: ClusterStateTracker,
   explanations: Explanations,
   loadMeter: LoadMeter,
@@ -187,7 +190,9 @@ function coordinatorRoutes(
   const ruleLists = createRuleLists(context, rules, previews.warningsOf, createRulesGuard(policy, previews))
   const feed = createChangeFeed(view, clusterState)
   return [
-    ...rulesRoutes(context, rules, ruleLists),
+    // Before the endpoint for the rules of a datasource, whose name could be [history].
+    ...ruleHistoryRoutes(context),
+    ...rulesRoutes(rules, ruleLists).map((one) => atLeader(leadership, context, one)),
     ...previewRulesRoutes(view, previews, ruleLists),
     inventoryRoute(view, createInventories(view, clusterState, feed)),
     changesRoute(view, feed),

@@ -2,7 +2,7 @@ import { unavailable } from '@svc/domain/failure'
 import { emptyAnswer, jsonAnswer, open, type Route, route, state } from '@svc/shared/http'
 import { createDataServer, segmentFilesRoute, servedSegmentsRoute } from '@svc/shared/segment-serving'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createVirtualServers, virtualServerRoutes } from './virtual-servers/index.ts'
 
 function buildHistorical(context: ServiceContext): ServicePart {

@@ -13,7 +13,7 @@ import { compactionStatusOf, compactionStatusRoutes } from './endpoints/compacti
 import { supervisorRoutes } from './endpoints/supervisors.ts'
 import { taskRoutes } from './endpoints/tasks.ts'
 import { registerOverlordMetrics } from './overlord-metrics.ts'
-import { resetRoutes } from './resets/index.ts'
+import { keepInitialFiles, resetRoutes } from './resets/index.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
   const { settings } = context
@@ -50,7 +50,8 @@ function buildOverlord(context: ServiceContext): ServicePart {
       ...resetRoutes(context),
     ],
     start: async () => {
-      if (settings.get('svc.testing.enabled')) await createResetTable(context.database)
+      if (settings.get('svc.testing.enabled'))
+        await Promise.all([createResetTable(context.database), keepInitialFiles(settings)])
       await runner.start()
       const change = {
         onGain: (gained: number) => {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
-import { type Segment, segmentId } from '@svc/domain/segment'
+import { parseSegmentId, type Segment, segmentId } from '@svc/domain/segment'
 import { createLocalDeepStorage } from '@svc/shared/deep-storage'
 import {
   claimTaskWithNeeds,
   finishAttempt,
+  loadSegmentKills,
   loadSegmentRecords,
   loadTask,
   markUnused,
@@ -255,6 +256,16 @@ describe('a kill task', () => {
     )
     assert.equal(existsSync(path.join(folders.storage, first?.payload.loadSpec.path ?? '')), false)
     assert.equal(existsSync(path.join(folders.storage, second?.payload.loadSpec.path ?? '')), true)
+    const kills = await loadSegmentKills(
+      database,
+      'erased',
+      parseSegmentId('erased', first!.payload.identifier)!,
+      1,
+    )
+    assert.deepEqual(kills, {
+      newest: [{ shownId: task.shownId, finishedAt: kills.newest[0]?.finishedAt, count: 1 }],
+      count: 1,
+    })
   })
 
   it('waits for the lock on its interval', async (scope) => {

@@ -1,5 +1,6 @@
 import type { ServiceContext } from '@svc/shared/service'
 import { Agent } from 'undici'
+import { maxConnections } from './connection-shares.ts'
 import { headersTimeoutMs } from './sent-request.ts'
 
 // A server on a busy machine can take more than 5 s to accept a hundred connections at once.
@@ -16,11 +17,13 @@ export interface Agents {
 export function createAgents(stores: ServiceContext['stores']): Agents {
   const createAgent = () =>
     new Agent({
-      connections: 128,
+      connections: maxConnections,
       headersTimeout: headersTimeoutMs,
       bodyTimeout: 0,
       // Servers close idle connections after 65 s, possibly while a request is on its way, so close them well before.
       keepAliveMaxTimeout: 30_000,
+      // The servers speak HTTP/1, and bundles leave out HTTP/2.
+      allowH2: false,
       connect: { ...stores.current().client, timeout: connectTimeoutMs },
     })
   let agent = createAgent()

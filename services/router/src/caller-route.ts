@@ -1,9 +1,9 @@
 import { formatInstant } from '@svc/domain/time'
 import { omittable, readRulesName } from '@svc/domain/validation'
 import { authenticated, jsonAnswer, type Route, route } from '@svc/shared/http'
-import { allowsEverything, type Caller } from '@svc/shared/security'
+import { allowsEverything, type Caller, mayAccess } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const callerQuery = { dataSource: omittable(readRulesName) }
 
@@ -26,7 +26,7 @@ const callerShape = z
       .string()
       .nullable()
       .describe(
-        'Path of the PEM file, on the machine of the router, with the certificate authorities that the router trusts; null if unknown, or if the caller has no READ on CONFIG',
+        'Path of the PEM file with the certificate authorities that the router trusts, on the machine of the router; null if unknown, or if the caller lacks READ on CONFIG',
       ),
   })
   .meta({ title: 'Caller' })
@@ -44,12 +44,18 @@ export const callerRoute = ({
     summary: 'Get the name and permissions of the caller',
     query: callerQuery,
     answers: [jsonAnswer(callerShape)],
-    handle: ({ caller, query: { dataSource } }) => ({
+    handle: async ({ caller, query: { dataSource } }) => ({
       identity: caller.identity,
       state: grantOf(caller, 'STATE', 'STATE'),
       config: grantOf(caller, 'CONFIG', 'CONFIG'),
       security: grantOf(caller, 'CONFIG', 'security'),
-      datasource: dataSource === undefined ? null : grantOf(caller, 'DATASOURCE', dataSource),
+      datasource:
+        dataSource === undefined
+          ? null
+          : {
+              read: await mayAccess(caller, dataSource),
+              write: await mayAccess(caller, dataSource, 'WRITE'),
+            },
       anyDatasource: {
         read: caller.hasAny('READ', 'DATASOURCE'),
         write: caller.hasAny('WRITE', 'DATASOURCE'),
@@ -68,7 +74,7 @@ function authorityFileOf(settings: Pick<ServiceContext, 'settings'>['settings'])
   return (isPem && settings.get('svc.client.https.trustStorePath')) || null
 }
 
-const grantOf = (caller: Caller, type: 'STATE' | 'CONFIG' | 'DATASOURCE', name: string) => ({
+const grantOf = (caller: Caller, type: 'STATE' | 'CONFIG', name: string) => ({
   read: caller.can('READ', type, name),
   write: caller.can('WRITE', type, name),
 })

@@ -2,6 +2,7 @@ import { describeError, Failure, unavailable } from '@svc/domain/failure'
 import type { ServiceContext } from '@svc/shared/service'
 import { errors } from 'undici'
 import type { Agents } from './agents.ts'
+import type { TakeConnection } from './connection-shares.ts'
 import type { ForwardedBody } from './forwarded-body.ts'
 import { keptHeaders } from './headers.ts'
 import { type Relayed, relay } from './relay.ts'
@@ -12,6 +13,7 @@ import type { TargetAddresses } from './target-addresses.ts'
 export interface Sending {
   readonly agents: Agents
   readonly addresses: TargetAddresses
+  readonly takeConnection: TakeConnection
   readonly build: BuildRequest
   readonly logger: ServiceContext['logger']
 }
@@ -53,16 +55,21 @@ async function reach(sending: Sending, exchange: Exchange, body: ForwardedBody):
 }
 
 async function send(
-  { agents, addresses, build, logger }: Sending,
+  { agents, addresses, takeConnection, build, logger }: Sending,
   origin: string,
   exchange: Exchange,
   body: ForwardedBody,
 ): Promise<Relayed> {
-  const sent = await build(origin, exchange, body.content())
-  return await relay(agents.current(), sent, exchange.response, keptHeaders, {
-    isLost: exchange.target.role === 'broker' ? addresses.watchBroker(origin) : undefined,
-    onAborted: (error) => logger.debug('A response was cut off', { error: describeError(error) }),
-  })
+  const release = await takeConnection(origin, exchange)
+  try {
+    const sent = await build(origin, exchange, body.content())
+    return await relay(agents.current(), sent, exchange.response, keptHeaders, {
+      isLost: exchange.target.role === 'broker' ? addresses.watchBroker(origin) : undefined,
+      onAborted: (error) => logger.debug('A response was cut off', { error: describeError(error) }),
+    })
+  } finally {
+    release()
+  }
 }
 
 /** Whether a request failed before it was connected: refused, no route to the host, or an unknown host name. */

@@ -1,6 +1,6 @@
 import { authenticated, jsonAnswer, Reply, type Route, route, textAnswer } from '@svc/shared/http'
 import { interfacePage, readStoredDocument } from '@svc/shared/openapi'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',

@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, request as httpClient, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { acquireLease, removeNode, saveHeartbeat, sql } from '@svc/shared/postgres'
 import { callerAddressHeader, createAddressReader } from '@svc/shared/security'
-import { createTestContext, createTestStores, freePort, httpRequest, waitUntil } from '@svc/shared/testing'
+import {
+  createHttpClient,
+  createTestContext,
+  createTestStores,
+  freePort,
+  httpRequest,
+  waitUntil,
+} from '@svc/shared/testing'
+import { maxConnections } from './connection-shares.ts'
 import { createProxy } from './proxy.ts'
 
 const stores = await createTestStores({ after })
@@ -301,18 +309,13 @@ describe('a response', () => {
       next = () => response.end('second')
     })
     const router = await startRouter(scope)
+    const client = createHttpClient(`http://127.0.0.1:${router.port}`)
+    scope.after(() => client.close())
     const pieces: string[] = []
-    const ended = new Promise<void>((resolve, reject) => {
-      httpClient({ host: '127.0.0.1', port: router.port, path, agent: false }, (response) => {
-        response.on('data', (piece) => pieces.push(String(piece)))
-        response.on('end', resolve)
-      })
-        .on('error', reject)
-        .end()
-    })
-    await waitUntil('the first piece', () => pieces.length === 1)
-    next()
-    await ended
+    for await (const piece of await client.open({ path })) {
+      pieces.push(String(piece))
+      if (pieces.length === 1) next()
+    }
     assert.deepEqual(pieces, ['first', 'second'])
   })
 
@@ -340,19 +343,13 @@ describe('a body', () => {
       response.end('all there')
     })
     const router = await startRouter(scope)
-    const answered = new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = httpClient(
-        { host: '127.0.0.1', port: router.port, path, method: 'POST', agent: false },
-        resolve,
-      )
-      sent.on('error', reject)
-      sent.write(first)
-      void waitUntil('the first piece', () => arrived.length === first.length).then(
-        () => sent.end('second'),
-        reject,
-      )
-    })
-    assert.equal(await readAll(await answered), 'all there')
+    async function* pieces(): AsyncGenerator<string> {
+      yield first
+      await waitUntil('the first piece', () => arrived.length === first.length)
+      yield 'second'
+    }
+    const answer = await httpRequest(router.port, { path, method: 'POST', pieces: pieces() })
+    assert.equal(answer.text, 'all there')
     assert.equal(arrived, `${first}second`)
   })
 
@@ -364,6 +361,7 @@ describe('a body', () => {
       else void readAll(request).then((text) => response.end(text))
     })
     const router = await startRouter(scope)
+    // Sockets, because each sends only a part of its request.
     const sockets = Array.from({ length: 200 }, () => connect(router.port, '127.0.0.1'))
     for (const socket of sockets) {
       socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nx`)
@@ -589,6 +587,7 @@ describe('a caller that disconnects', () => {
         })
       })
       const router = await startRouter(scope)
+      // A socket, because the caller disconnects.
       const socket = connect(router.port, '127.0.0.1')
       let received = ''
       socket.on('data', (chunk) => {
@@ -617,6 +616,7 @@ describe('a caller that disconnects', () => {
       }
     })
     const router = await startRouter(scope)
+    // A socket, because the caller disconnects.
     const socket = connect(router.port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`)
@@ -624,5 +624,37 @@ describe('a caller that disconnects', () => {
     socket.destroy()
     await waitUntil('the target notices it', () => aborted)
     assert.equal((aborted as NodeJS.ErrnoException).code, 'ECONNRESET')
+  })
+})
+
+describe('a caller with many slow requests', () => {
+  it('does not delay the requests of others', async (scope) => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    scope.after(() => end())
+    await startLeader(scope, async ({ url }, response) => {
+      if (url === `${path}/slow`) await ended
+      response.end('answered')
+    })
+    const context = await createTestContext(scope, stores, 'router')
+    const proxy = createProxy(context)
+    let received = 0
+    await context.serve({
+      routes: proxy.routes,
+      fallback: (request, response, caller) => {
+        received += 1
+        return proxy.forward(request, response, { ...caller, identity: String(request.headers.user) })
+      },
+    })
+    const as = (user: string, name: string) =>
+      httpRequest(context.port, { path: `${path}/${name}`, headers: { user } })
+    const slow = Array.from({ length: 2 * maxConnections }, () => as('one', 'slow'))
+    await waitUntil(
+      'all slow requests have arrived',
+      async () => received,
+      (count) => count === slow.length,
+    )
+    assert.equal((await as('another', 'fast')).text, 'answered')
+    end()
+    for (const { text } of await Promise.all(slow)) assert.equal(text, 'answered')
   })
 })

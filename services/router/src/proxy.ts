@@ -3,9 +3,10 @@ import { notFound } from '@svc/domain/failure'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createAgents } from './agents.ts'
 import { type BrokerAnswer, cancelEverywhere } from './cancel-query.ts'
+import { createTakeConnection } from './connection-shares.ts'
 import { forwardToLeaderOrBroker, type Sending } from './forward-to-leader-or-broker.ts'
 import { createBodyIntake } from './forwarded-body.ts'
 import { keptHeaders } from './headers.ts'
@@ -29,11 +30,19 @@ export interface Proxy {
 const cancelTimeoutMs = 10_000
 
 /** Creates the proxy of a router. */
-export function createProxy(context: ServiceContext): Proxy {
+export function createProxy(
+  context: Pick<ServiceContext, 'settings' | 'discovery' | 'logger' | 'stores' | 'escalator' | 'faults'>,
+): Proxy {
   const { discovery, logger, stores } = context
   const agents = createAgents(stores)
   const addresses = createTargetAddresses(discovery)
-  const sending: Sending = { agents, addresses, build: requestBuilder(context), logger }
+  const sending: Sending = {
+    agents,
+    addresses,
+    takeConnection: createTakeConnection(),
+    build: requestBuilder(context),
+    logger,
+  }
   const aliases = context.settings.get('svc.api.aliases')
   const takeIn = createBodyIntake()
 
@@ -45,12 +54,13 @@ export function createProxy(context: ServiceContext): Proxy {
     const requestTarget = request.originalUrl
     const target = targetOf(requestTarget, aliases)
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
-    const exchange: Exchange = { target, request, response }
+    const caller = `${authenticator} ${identity}`
+    const exchange: Exchange = { caller, target, request, response }
     if (target.role === 'broker' && request.method === 'DELETE') {
       await cancelQuery(sending, exchange)
       return
     }
-    const body = await takeIn(request, `${authenticator} ${identity}`)
+    const body = await takeIn(request, caller)
     try {
       await forwardToLeaderOrBroker(sending, exchange, body)
     } finally {

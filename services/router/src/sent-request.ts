@@ -12,6 +12,8 @@ export const headersTimeoutMs = 60_000
 
 /** A request of a caller, where it goes, and the response to the caller. */
 export interface Exchange {
+  /** Identifies the caller among all callers. */
+  readonly caller: string
   readonly target: Target
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -72,15 +72,13 @@ export async function openComposeCluster(
     return stdout
   }
 
-  const access = new Map<string, HttpClient>()
-  let reached: Pick<ComposeCluster, 'router' | 'store' | 'password' | 'trusted'> | undefined
+  let reached: Ways | undefined
   const leave = async (): Promise<void> => {
-    for (const client of access.values()) client.close()
-    access.clear()
+    for (const client of reached?.clients.values() ?? []) client.close()
     await reached?.store.close().catch(() => undefined)
     reached = undefined
   }
-  const reach = (): NonNullable<typeof reached> => {
+  const reach = (): Ways => {
     if (!reached) throw new Error('The cluster is not running')
     return reached
   }
@@ -89,32 +87,6 @@ export async function openComposeCluster(
     const lines = (await compose('ps', '--all', '--format', 'json')).trim().split('\n')
     return lines.filter((line) => line !== '').map((line) => describeContainer(JSON.parse(line), project))
   }
-  const findWays = async (): Promise<void> => {
-    await leave()
-    const password = (await compose('run', '--rm', 'password')).trim()
-    const trusted = await compose('exec', '-T', 'router', 'cat', `${home}/pki/authority.pem`)
-    const credentials = `admin:${password}`
-    const found = await containers()
-    for (const { instance, service, port } of found) {
-      if (port === undefined || service === 'router' || service === 'postgres') continue
-      const url = `https://127.0.0.1:${port}`
-      access.set(
-        instance,
-        createHttpClient(url, { trusted, credentials, serverName: `${project}-${instance}` }),
-      )
-    }
-    const router = createHttpClient(`https://localhost:${routerPort}`, { trusted, credentials })
-    access.set('router-1', router)
-    const storePort = found.find(({ service }) => service === 'postgres')!.port!
-    const storePassword = await compose('exec', '-T', 'postgres', 'cat', `${home}/secrets/postgres-password`)
-    const settings = loadSettings('coordinator', [], {
-      svc_metadata_storage_connector_port: String(storePort),
-      svc_metadata_storage_connector_password: storePassword,
-    })
-    const store = createDatabase(settings, { connections: 2, applicationName: 'test' })
-    reached = { router, store, password, trusted }
-  }
-
   return {
     project,
     routerPort,
@@ -131,8 +103,9 @@ export async function openComposeCluster(
       return reach().trusted
     },
     at: (instance) => {
-      const client = access.get(instance)
-      if (!client) throw new Error(`Unknown instance [${instance}]; expected one of [${[...access.keys()]}]`)
+      const { clients } = reach()
+      const client = clients.get(instance)
+      if (!client) throw new Error(`Unknown instance [${instance}]; expected one of [${[...clients.keys()]}]`)
       return client
     },
     nameOf: (instance) => `${project}-${instance}:${tlsPorts[serviceOf(instance)]}`,
@@ -140,31 +113,69 @@ export async function openComposeCluster(
     tryCompose,
     up: async (args = [], profile = '') => {
       await compose('--profile', profile, 'up', '--detach', '--wait', ...args)
-      await findWays()
+      await leave()
+      reached = await findWays(project, routerPort, compose, await containers())
     },
     containers,
-    files: async (instance, folder) => {
-      // Runs the source of this function in the container, followed by a call of it.
-      const source = readFileSync(path.join(import.meta.dirname, '../../support/folder-contents.ts'), 'utf8')
-      const call = `console.log(JSON.stringify(folderContents(${JSON.stringify(path.posix.join(home, folder))})))`
-      const where = ['exec', '-T', '--index', String(numberOf(instance)), serviceOf(instance)]
-      const args = [
-        'compose',
-        ...projectOptions(project),
-        ...where,
-        'node',
-        '--input-type=module-typescript',
-        '-',
-      ]
-      const { status, stdout, stderr } = await runDocker(args, variables, `${source}\n${call}\n`)
-      if (status !== 0) throw new Error(`Failed to list the files of ${instance} in ${folder}: ${stderr}`)
-      return JSON.parse(stdout) as Record<string, FoundFile>
-    },
+    files: (instance, folder) => filesOf(project, variables, instance, folder),
     end: async () => {
       await leave()
       await compose('--profile', '*', 'down', '--volumes', '--timeout', '1')
     },
   }
+}
+
+/** How to reach the parts of a cluster. */
+interface Ways extends Pick<ComposeCluster, 'router' | 'store' | 'password' | 'trusted'> {
+  readonly clients: ReadonlyMap<string, HttpClient>
+}
+
+async function findWays(
+  project: string,
+  routerPort: number,
+  compose: ComposeCluster['compose'],
+  containers: readonly Container[],
+): Promise<Ways> {
+  const password = (await compose('run', '--rm', 'password')).trim()
+  const trusted = await compose('exec', '-T', 'router', 'cat', `${home}/pki/authority.pem`)
+  const credentials = `admin:${password}`
+  const clients = new Map<string, HttpClient>()
+  for (const { instance, service, port } of containers) {
+    if (port === undefined || service === 'router' || service === 'postgres') continue
+    const serverName = `${project}-${instance}`
+    clients.set(instance, createHttpClient(`https://127.0.0.1:${port}`, { trusted, credentials, serverName }))
+  }
+  const router = createHttpClient(`https://localhost:${routerPort}`, { trusted, credentials })
+  clients.set('router-1', router)
+  const storePort = containers.find(({ service }) => service === 'postgres')!.port!
+  const storePassword = await compose('exec', '-T', 'postgres', 'cat', `${home}/secrets/postgres-password`)
+  return { router, store: openStore(storePort, storePassword), password, trusted, clients }
+}
+
+function openStore(port: number, password: string): Database {
+  const settings = loadSettings('coordinator', [], {
+    svc_metadata_storage_connector_port: String(port),
+    svc_metadata_storage_connector_password: password,
+  })
+  return createDatabase(settings, { connections: 2, applicationName: 'test' })
+}
+
+/** Returns the files in a folder of the volumes, as seen by an instance. */
+async function filesOf(
+  project: string,
+  variables: Readonly<Record<string, string>>,
+  instance: string,
+  folder: string,
+): Promise<Record<string, FoundFile>> {
+  // Runs the source of this function in the container, followed by a call of it.
+  const source = readFileSync(path.join(import.meta.dirname, '../../support/folder-contents.ts'), 'utf8')
+  const call = `console.log(JSON.stringify(folderContents(${JSON.stringify(path.posix.join(home, folder))})))`
+  const where = ['exec', '-T', '--index', String(numberOf(instance)), serviceOf(instance)]
+  const program = ['node', '--input-type=module-typescript', '-']
+  const args = ['compose', ...projectOptions(project), ...where, ...program]
+  const { status, stdout, stderr } = await runDocker(args, variables, `${source}\n${call}\n`)
+  if (status !== 0) throw new Error(`Failed to list the files of ${instance} in ${folder}: ${stderr}`)
+  return JSON.parse(stdout) as Record<string, FoundFile>
 }
 
 /** Runs docker, for at most ten minutes. */

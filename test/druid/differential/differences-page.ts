@@ -24,11 +24,11 @@ ${differences.map(rowOf).join('\n')}
   loads nor drops them.
 - Overshadowed segments whose newer version is required only in tiers without servers: svc marks them as unused; Druid waits
   until the newer version is served.
+- What users other than the administrator may do: the administrator sends all requests. Changing users, roles, and mappings
+  requires [another permission](security.md#permissions) than in Druid.
 - Which server of a tier loads a segment, if the tier has several servers: Druid chooses at random.
 - Fingerprints of compaction states, and the field \`created\`, the time at which Druid read a datasource.
 - Compaction through supervisors: \`useSupervisors\` is false by default in svc, and true in Druid 37.
-- Lists of more than 1,000 tasks: svc returns the newest 1,000 unless a request sets \`max\`; Druid returns all running, pending,
-  and waiting tasks.
 - Endpoints that svc does not have: lookups, broker configuration, and the endpoints for workers.
 
 ## Run the test

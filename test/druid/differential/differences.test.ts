@@ -123,6 +123,10 @@ interface Example {
 
 // In the state of the examples, a newer version overshadows a part of it.
 const hiddenSegment = 'a.b_c_1970-01-06T00:00:00.000Z_1970-01-07T00:00:00.000Z_2026-01-01T23:14:27.851Z'
+const permission = (type: string, name: string) => ({
+  resourceAction: { resource: { type, name }, action: 'READ' },
+})
+const [queryContext, security] = [permission('QUERY_CONTEXT', '.*'), permission('CONFIG', 'security')]
 const ofDatasource = `${coordinator}/datasources/:dataSource`
 const examples: readonly Example[] = [
   {
@@ -152,10 +156,10 @@ const examples: readonly Example[] = [
   {
     name: 'permissions of the administrator',
     endpoint: `GET ${authorization}/roles/:role`,
-    druid: [200, { permissions: [{ type: 'QUERY_CONTEXT' }] }],
-    svc: [200, { permissions: [] }],
-    otherDruid: [200, { permissions: [{ type: 'CONFIG' }] }],
-    otherSvc: [200, { permissions: [] }],
+    druid: [200, { name: 'admin', permissions: [queryContext] }],
+    svc: [200, { name: 'admin', permissions: [queryContext, security] }],
+    otherDruid: [200, { name: 'admin', permissions: [queryContext] }],
+    otherSvc: [200, { name: 'admin', permissions: [security] }],
   },
   {
     name: 'configuration of workers',
@@ -290,6 +294,15 @@ const examples: readonly Example[] = [
     otherSvc: [404],
   },
   {
+    name: 'an unused segment of a datasource without used segments',
+    endpoint: `GET ${coordinator}/metadata/datasources/:dataSource/segments/:segment`,
+    path: '/x?includeUnused=true',
+    druid: [404],
+    svc: [200, { identifier: 'a' }],
+    otherDruid: [200, { identifier: 'a' }],
+    otherSvc: [404],
+  },
+  {
     name: 'load status of a datasource without an interval',
     endpoint: `GET ${ofDatasource}/loadstatus`,
     path: '/x?forceMetadataRefresh=true',
@@ -323,6 +336,15 @@ const examples: readonly Example[] = [
     svc: [200, [{ auditTime: '' }]],
     otherDruid: [404],
     otherSvc: [200, [{ auditTime: '' }]],
+  },
+  {
+    name: 'number of entries of a history in an interval',
+    endpoint: `GET ${coordinator}/config/history`,
+    path: '/x?count=1&interval=x',
+    druid: [200, [{ key: 'b' }, { key: 'a' }]],
+    svc: [200, [{ key: 'a' }]],
+    otherDruid: [200, [{ key: 'a' }, { key: 'b' }]],
+    otherSvc: [200, [{ key: 'a' }]],
   },
   {
     name: 'rule changes without an effect',

@@ -1,3 +1,4 @@
+import { securityResource } from '@svc/domain/access'
 import { ascending } from '@svc/domain/order'
 import { contains, dayMs, type Interval, overlaps, parseInterval } from '@svc/domain/time'
 import { type Exchange, isSame, normalize } from './exchange.ts'
@@ -28,6 +29,15 @@ interface CompactionStatus {
 
 interface CompactionStatuses {
   readonly latestStatus?: readonly CompactionStatus[]
+}
+
+interface ShownResource {
+  readonly resource?: { readonly type?: string; readonly name?: string }
+}
+
+/** A permission, of which some answers also show the pattern. */
+interface ShownPermission extends ShownResource {
+  readonly resourceAction?: ShownResource
 }
 
 interface ShownTask {
@@ -81,14 +91,16 @@ export const differences: readonly Difference[] = [
   {
     name: 'permissions of the administrator',
     endpoint: '`GET …/authorization/db/{authorizer}/roles/admin`, and responses that include its permissions',
-    condition: 'the role is `admin`',
-    druid: 'also lists the resource types EXTERNAL, QUERY_CONTEXT, SYSTEM_TABLE, and VIEW',
-    svc: 'lists DATASOURCE, STATE, and CONFIG',
-    reason: 'svc has no resources of the other types.',
-    explains: bothSucceed(
-      ({ request, druid }) =>
-        request.endpoint.startsWith(`GET ${authorization}`) && druid.text.includes('"QUERY_CONTEXT"'),
-    ),
+    condition: 'the role is `admin`, or the role of the internal user',
+    druid: 'lists READ and WRITE on `.*` of each resource type',
+    svc: 'also lists READ and WRITE on `security` of the type CONFIG',
+    reason: 'In svc, a permission to change users and roles must name `security`; `.*` is not enough.',
+    explains: bothSucceed((exchange) => {
+      const { request, svc } = exchange
+      if (!request.endpoint.startsWith(`GET ${authorization}`)) return false
+      const isOfAdministrator = administrators.test(request.path)
+      return isSame({ ...exchange, svc: { ...svc, json: withoutSecurity(svc.json, isOfAdministrator) } })
+    }),
   },
   {
     name: 'configuration of workers',
@@ -303,7 +315,8 @@ export const differences: readonly Difference[] = [
     explains: bothSucceed(
       ({ request, druid, svc }) =>
         /\/loadstatus$/.test(request.endpoint) &&
-        !request.path.includes('full') &&
+        // With both, `simple` applies.
+        (request.path.includes('simple') || !request.path.includes('full')) &&
         numbersOf(druid).every(([name, value]) => {
           const own = new Map(numbersOf(svc)).get(name)
           // svc omits datasources without used segments.
@@ -343,6 +356,19 @@ export const differences: readonly Difference[] = [
       druid.status === 200 &&
       (svc.status === 404 || svc.status === 204) &&
       /^\[\]$|"segments":\[\]\}$|^No used segment/.test(druid.text),
+  },
+  {
+    name: 'an unused segment of a datasource without used segments',
+    endpoint: '`GET …/metadata/datasources/{dataSource}/segments/{segment}`',
+    condition: '`includeUnused=true`, and all segments of the datasource are unused',
+    druid: '404',
+    svc: 'the segment',
+    reason: 'It exists, and the request asks for unused segments, too.',
+    explains: ({ request, druid, svc }) =>
+      request.endpoint.endsWith('/metadata/datasources/:dataSource/segments/:segment') &&
+      request.path.endsWith('?includeUnused=true') &&
+      druid.status === 404 &&
+      svc.status === 200,
   },
   {
     name: 'load status of a datasource without an interval',
@@ -396,6 +422,22 @@ export const differences: readonly Difference[] = [
     explains: bothSucceed(
       ({ request }) => /compaction.*\/history$/.test(request.endpoint) && /[?&]count=/.test(request.path),
     ),
+  },
+  {
+    name: 'number of entries of a history in an interval',
+    endpoint: '`GET …/rules/history`, `GET …/rules/{dataSource}/history`, `GET …/config/history`',
+    condition: '`count` and `interval` are given',
+    druid: 'ignores `count`, and shows the oldest entry first',
+    svc: 'shows at most `count` entries, the newest first, as without an interval',
+    reason: 'A request for a few entries does not return thousands.',
+    explains: bothSucceed((exchange) => {
+      const { request, druid, svc } = exchange
+      const { searchParams } = new URL(request.path, 'http://localhost')
+      if (!/\/(rules|config).*\/history$/.test(request.endpoint) || !Array.isArray(druid.json)) return false
+      if (!searchParams.has('count') || !searchParams.has('interval')) return false
+      const newest = druid.json.toReversed().slice(0, Number(searchParams.get('count')))
+      return isSame({ ...exchange, druid: { ...druid, json: newest }, svc })
+    }),
   },
   {
     name: 'rule changes without an effect',
@@ -495,6 +537,30 @@ export const differences: readonly Difference[] = [
     },
   },
 ]
+
+/** The path of the role of an administrator or of the internal user. */
+const administrators = /\/roles\/(admin|druid_system|svc_system)(\/|$|\?)/
+
+/** Removes permissions on users and roles from the roles of administrators in an answer. */
+function withoutSecurity(json: unknown, isOfAdministrator: boolean): unknown {
+  if (Array.isArray(json)) {
+    return json
+      .filter((item) => !(isOfAdministrator && isForSecurity(item)))
+      .map((item) => withoutSecurity(item, isOfAdministrator))
+  }
+  if (typeof json !== 'object' || json === null) return json
+  const { name } = json as { readonly name?: unknown }
+  const isAdministrator = isOfAdministrator || name === 'admin' || name === 'svc_system'
+  return Object.fromEntries(
+    Object.entries(json).map(([field, value]) => [field, withoutSecurity(value, isAdministrator)]),
+  )
+}
+
+function isForSecurity(permission: unknown): boolean {
+  const { resourceAction, resource } = (permission ?? {}) as ShownPermission
+  const { type, name } = resourceAction?.resource ?? resource ?? {}
+  return type === 'CONFIG' && name === securityResource
+}
 
 /** The compaction statuses in an answer, which is a list or, for one datasource in Druid, the status itself. */
 const statusesOf = ({ json }: Exchange['svc']): readonly CompactionStatus[] => {

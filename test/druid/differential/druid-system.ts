@@ -154,19 +154,7 @@ export async function startDruidSystem(): Promise<DruidSystem> {
     removeTestFolder(folder)
   }
   try {
-    await waitUntil(
-      'Druid leads',
-      async () => {
-        const answer = await client
-          .send({ path: '/druid/coordinator/v1/loadstatus' })
-          .catch(() => ({ status: 0 }))
-        return answer.status
-      },
-      (status) => status === 200 || child.exitCode !== null,
-      { timeoutMs: startTimeoutMs, pollMs: 200 },
-    )
-    if (child.exitCode !== null)
-      throw new Error(`Druid exited: ${readFileSync(logFile, 'utf8').slice(-3000)}`)
+    await waitUntilReady(client, child, logFile)
   } catch (error) {
     await stop()
     throw error
@@ -186,6 +174,20 @@ export async function startDruidSystem(): Promise<DruidSystem> {
     },
     stop,
   }
+}
+
+async function waitUntilReady(client: HttpClient, child: ChildProcess, logFile: string): Promise<void> {
+  await waitUntil(
+    'Druid leads',
+    async () => {
+      const path = '/druid/coordinator/v1/loadstatus'
+      const answer = await client.send({ path }).catch(() => ({ status: 0 }))
+      return answer.status
+    },
+    (status) => status === 200 || child.exitCode !== null,
+    { timeoutMs: startTimeoutMs, pollMs: 200 },
+  )
+  if (child.exitCode !== null) throw new Error(`Druid exited: ${readFileSync(logFile, 'utf8').slice(-3000)}`)
 }
 
 async function endProcess(child: ChildProcess): Promise<void> {

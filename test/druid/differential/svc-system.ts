@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type SegmentPayload, segmentFromPayload } from '@svc/domain/segment'
 import { copyManySegments, type Database, rulesChannel, saveCompactionState, sql } from '@svc/shared/postgres'
-import { createHttpClient, waitUntil } from '@svc/shared/testing'
+import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { startTestCluster, type TestCluster } from '../../support/test-cluster.ts'
 import type { System } from './druid-system.ts'
 import { basicProperties, passwords } from './logins.ts'
@@ -70,25 +70,28 @@ export async function startSvc(): Promise<System> {
         })),
       )
     },
-    settle: async () => {
-      const endsAt = performance.now() + settleTimeoutMs
-      while (performance.now() < endsAt) {
-        await coordinator.post('/svc/simulation/v1/run', {})
-        const { settled } = await waitUntil(
-          'load queues of svc are empty',
-          () => coordinator.get<ClusterState>('/svc/coordinator/v1/clusterState'),
-          ({ reasons }) => !reasons.some((reason) => reason.startsWith('Load queues')),
-          { timeoutMs: settleTimeoutMs, pollMs: 10 },
-        ).catch(() => ({ settled: false }))
-        if (settled) return true
-      }
-      return false
-    },
+    settle: () => settle(coordinator),
     stop: async () => {
       for (const one of [coordinator, overlord, historical]) one.close()
       await cluster.end()
     },
   }
+}
+
+/** Runs the duties until the cluster is settled. Returns whether it is settled in time. */
+async function settle(coordinator: HttpClient): Promise<boolean> {
+  const endsAt = performance.now() + settleTimeoutMs
+  while (performance.now() < endsAt) {
+    await coordinator.post('/svc/simulation/v1/run', {})
+    const { settled } = await waitUntil(
+      'load queues of svc are empty',
+      () => coordinator.get<ClusterState>('/svc/coordinator/v1/clusterState'),
+      ({ reasons }) => !reasons.some((reason) => reason.startsWith('Load queues')),
+      { timeoutMs: settleTimeoutMs, pollMs: 10 },
+    ).catch(() => ({ settled: false }))
+    if (settled) return true
+  }
+  return false
 }
 
 /** Leaves out the broker, which Druid does not run here. */

@@ -193,6 +193,7 @@ const markFirst = (used: boolean): Work => ({
   used,
 })
 const markedFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.marked)!
+const compactedFirst: SeenSegment = { ...markedFirst, id: 'marked_compacted', version: 'v2', task: 'c' }
 const ruledFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.ruled)!
 const erasedFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.erased)!
 /** The quiet final state, except that no server has one of the segments. */
@@ -281,6 +282,24 @@ const good: readonly [name: string, history: Entry[]][] = [
       ],
       {
         ...restWith({ ...markedFirst, state: 'unused' }),
+        audit: [marksAudit('marked', 'w1')],
+      },
+    ),
+  ],
+  [
+    'a day that was marked as unused after its compaction',
+    historyOf(
+      [
+        look(300, [compactedFirst, { ...markedFirst, state: 'unused' }]),
+        ...sent('w1', markFirst(false), { at: 400, response: 1 }),
+        look(500, [{ ...compactedFirst, state: 'unused' }]),
+      ],
+      {
+        ...restWith({ ...markedFirst, state: 'unused' }),
+        segments: [
+          ...restWith({ ...markedFirst, state: 'unused' }).segments!,
+          { ...compactedFirst, state: 'unused', file: 'sound' },
+        ],
         audit: [marksAudit('marked', 'w1')],
       },
     ),

@@ -74,6 +74,11 @@ export function segmentsStay(story: Story): string[] {
     }
     lastLook = from
   }
+  return [...found, ...missingFiles(story)]
+}
+
+function missingFiles(story: Story): string[] {
+  const found: string[] = []
   for (const { missing, from } of ofType(story.entries, 'held'))
     for (const id of missing) found.push(`Segment [${id}] was in no cache after ${Math.round(from)} ms`)
   for (const { id, file } of story.rest?.segments ?? [])

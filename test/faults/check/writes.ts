@@ -38,7 +38,7 @@ export function acknowledgedWrites(story: Story): string[] {
   )
   check(
     ofKind(story, 'mark').filter(({ work }) => work.dataSource === dataSources.marked),
-    ({ work }) => statesOf(rest, work.dataSource, work.day),
+    ({ work }) => newestStatesOf(rest, work.dataSource, work.day),
     ({ work }) => (work.used ? ['used'] : ['unused']),
     ['used'],
   )
@@ -59,6 +59,11 @@ export function acknowledgedWrites(story: Story): string[] {
       false,
     )
   }
+  return [...found, ...unfinishedTasks(story, rest), ...impossibleReads(story)]
+}
+
+function unfinishedTasks(story: Story, rest: Rest): string[] {
+  const found: string[] = []
   const tasks = new Map(rest.tasks.map((task) => [task.id, task]))
   for (const { work, outcome, step } of ofKind(story, 'ingest', 'kill')) {
     const task = tasks.get(work.task)
@@ -80,6 +85,11 @@ export function acknowledgedWrites(story: Story): string[] {
     if (wasUnused && tasks.get(work.task)?.state === 'SUCCESS' && left.length > 0)
       found.push(`Task [${work.task}] succeeded, but [${work.dataSource}] still has data on [${work.day}]`)
   }
+  return found
+}
+
+function impossibleReads(story: Story): string[] {
+  const found: string[] = []
   for (const { work, response, at, answeredAt, outcome, step } of ofKind(story, 'readRules')) {
     if (outcome !== 'done') continue
     const writes = ofKind(story, 'setRules').filter((write) => write.work.dataSource === work.dataSource)
@@ -99,6 +109,19 @@ export function acknowledgedWrites(story: Story): string[] {
       )
   }
   return found
+}
+
+/** Returns the states of the segments of the newest version of a day, which a compaction may have written. */
+function newestStatesOf(rest: Rest, dataSource: string, day: string): string[] {
+  const versions = rest.segments
+    .filter((segment) => segment.dataSource === dataSource && segment.day === day)
+    .map(({ version }) => version)
+  const newest = versions.sort().at(-1)
+  return statesOf(
+    { ...rest, segments: rest.segments.filter(({ version }) => version === newest) },
+    dataSource,
+    day,
+  )
 }
 
 function statesOf(rest: Rest, dataSource: string, day: string): string[] {

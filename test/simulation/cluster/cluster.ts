@@ -3,12 +3,15 @@ import type { Election } from '@svc/shared/discovery'
 import type { RequestBatch } from '@svc/shared/redis'
 import type { Entry } from '../../faults/history.ts'
 import { instances } from '../../faults/schedule.ts'
-import type { ElectionObserver, Environment } from '../environment.ts'
+import type { AnsweredRequest, ElectionObserver, Environment, ServedView } from '../environment.ts'
 import { Machine, Network, randomOf, Scheduler, type SimulatedProcess } from '../kernel/index.ts'
 import { Store } from '../stand-ins/postgres/store.ts'
 import { QueueServer } from '../stand-ins/redis/queue-server.ts'
 import { type SimulatedServer, startServer } from '../stand-ins/run-service.ts'
-import { deepStorageFolder, type Pace, propertiesOf, roleOf } from './layout.ts'
+import { deepStorageFolder, discoveryTimeoutMs, type Pace, propertiesOf, roleOf } from './layout.ts'
+import { Moments } from './moments.ts'
+import { Presence } from './presence.ts'
+import { RequestWatch } from './request-watch.ts'
 
 /** Something that must never happen. */
 export interface Violation {
@@ -47,13 +50,21 @@ export interface ClusterObserver {
   noteContinue(process: SimulatedProcess): void
   /** Called when a bad disk may lose copies. */
   noteLostCopies(): void
+  /** Whether a segment must stay in at least one cache. */
+  mustKeep(segmentId: string): boolean
+  /** The number of replicas of a segment below which a drop on an instance may not go. */
+  minReplicas(segmentId: string, instance: string): number
 }
+
+// Others may notice late that a server announced itself in time.
+const unnoticedMs = 2000
 
 // How long the program that starts servers waits before it starts one again.
 const restartMs = 1000
 
 // Errors of a program, not of its surroundings.
-const programmingError = /Cannot (read|set) propert|is not (a function|iterable|defined)|no stand-in/
+const programmingError =
+  /Cannot (read|set) propert|is not (a function|iterable|defined)|no stand-in|damaged file/
 
 const allInstances = Object.values(instances).flat()
 
@@ -77,6 +88,12 @@ export class SimulatedCluster implements Environment {
   readonly faultyPlaces = new Set<string>()
   observer: ClusterObserver | undefined
   onBatch: (process: SimulatedProcess, batch: RequestBatch) => void = () => undefined
+  /** What the broker believes that servers serve. */
+  brokerView: ServedView | undefined
+  readonly presence: Presence
+  readonly requests: RequestWatch
+  /** Faults that start at a certain moment. */
+  readonly moments = new Moments()
 
   constructor(seed: number, pace: Pace) {
     this.seed = seed
@@ -90,6 +107,8 @@ export class SimulatedCluster implements Environment {
     const storage = this.addMachine('deep-storage')
     storage.disk.slownessMs = pace.deepStorageMs
     for (const instance of allInstances) this.addMachine(instance).mounts.set(deepStorageFolder, storage.disk)
+    this.presence = new Presence(discoveryTimeoutMs(pace) - unnoticedMs, () => this.scheduler.nowMs)
+    this.requests = new RequestWatch(this, this.presence)
     this.client = this.addMachine('client').start(() => undefined)
     this.store.machine.start(() => undefined)
     this.queues.machine.start(() => undefined)
@@ -100,6 +119,7 @@ export class SimulatedCluster implements Environment {
     const machine = this.machines.get(instance)!
     if (machine === this.store.machine || machine === this.queues.machine) {
       machine.start(() => undefined)
+      if (machine === this.queues.machine) this.queues.start()
       return
     }
     machine.start(() => {
@@ -130,7 +150,7 @@ export class SimulatedCluster implements Environment {
     machine.kill(losesPower)
     if (machine === this.store.machine) this.store.restart()
     if (machine === this.queues.machine) {
-      this.queues.restart()
+      this.queues.stop()
       if (losesPower) this.queues.flush()
     }
     this.servers.delete(instance)
@@ -160,13 +180,34 @@ export class SimulatedCluster implements Environment {
   observeElection(process: SimulatedProcess, role: string, election: Election): ElectionObserver {
     this.elections.push({ process, role, election })
     return {
-      onGain: () => this.observer?.noteGain(process, role, election),
+      onGain: () => {
+        if (role === 'coordinator') this.requests.noteGain(process)
+        this.observer?.noteGain(process, role, election)
+      },
       onLoss: () => this.observer?.noteLoss(election),
     }
   }
 
   observeBatch(process: SimulatedProcess, batch: RequestBatch): void {
     this.onBatch(process, batch)
+    this.requests.noteSent(process, batch)
+    this.moments.happened('requests', process.machine.name)
+  }
+
+  observeReceived(process: SimulatedProcess, batch: RequestBatch): void {
+    this.requests.noteReceived(process, batch)
+    this.moments.happened('requests', process.machine.name)
+  }
+
+  observeAnswer(answered: AnsweredRequest): void {
+    this.requests.noteAnswer(answered)
+  }
+
+  observeDamage({ machine }: SimulatedProcess): void {
+    this.violations.push({
+      invariant: 'servers check what they load',
+      what: `[${machine.name}] used a damaged file`,
+    })
   }
 
   readonly log = (process: SimulatedProcess, level: string, message: string, details: object): void => {
@@ -177,6 +218,10 @@ export class SimulatedCluster implements Environment {
     if (message === 'Ready')
       this.observer?.record({ type: 'ready', at: this.observer.now(), instance: process.machine.name })
     this.logs.push({ atMs: nowMs, instance: process.machine.name, level, message, details })
+  }
+
+  observeView(_process: SimulatedProcess, view: ServedView): void {
+    this.brokerView = view
   }
 
   private addMachine(name: string): Machine {

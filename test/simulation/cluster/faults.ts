@@ -4,6 +4,8 @@ import type { SimulatedFault, SimulatedFaultStep } from '../schedule.ts'
 import type { SimulatedCluster } from './cluster.ts'
 import { cacheFolder } from './layout.ts'
 
+const seenLinks = { slow: 'slow', late: 'cut', cut: 'cut', torn: 'torn', lossy: 'torn' } as const
+
 /** Ends a fault. */
 type Undo = () => void
 
@@ -30,7 +32,13 @@ function seenAs(fault: SimulatedFault): Fault[] {
     case 'corrupt':
       return [{ kind: 'kill', target: fault.target }]
     case 'link':
-      return [{ kind: fault.state === 'lossy' ? 'torn' : fault.state, target: fault.target, to: fault.to }]
+      return [
+        {
+          kind: seenLinks[fault.state],
+          target: fault.target,
+          to: fault.to ?? 'postgres',
+        },
+      ]
     case 'partition':
       return fault.members.map((target) => ({ kind: 'cut', target, to: 'postgres' }))
     case 'failStatements':
@@ -46,7 +54,7 @@ function seenAs(fault: SimulatedFault): Fault[] {
 
 /** Starts a fault. Returns a function that ends it, or undefined if it is not possible now. */
 export function startFault(cluster: SimulatedCluster, fault: SimulatedFault): Undo | undefined {
-  const { machines, network, store, queues } = cluster
+  const { machines, store, queues } = cluster
   switch (fault.kind) {
     case 'kill':
       return startKill(cluster, fault)
@@ -60,10 +68,9 @@ export function startFault(cluster: SimulatedCluster, fault: SimulatedFault): Un
       queues.flush()
       return () => undefined
     case 'link':
-      network.setLink(fault.target, fault.to, fault.state)
-      return () => network.setLink(fault.target, fault.to, 'sound')
+      return startLinkFault(cluster, fault)
     case 'partition':
-      return startPartition(cluster, fault.members)
+      return startPartition(cluster, fault)
     case 'failStatements':
       store.failing.set(fault.target, fault.probability)
       return () => store.failing.delete(fault.target)
@@ -96,13 +103,28 @@ function startKill(
   }
 }
 
-function startPartition({ machines, network }: SimulatedCluster, members: readonly string[]): Undo {
-  const others = [...machines.keys()].filter((name) => !members.includes(name))
-  const set = (state: 'cut' | 'sound'): void => {
-    for (const member of members) for (const other of others) network.setLink(member, other, state)
+function startLinkFault(
+  { machines, network }: SimulatedCluster,
+  { target, to, state }: SimulatedFault & { readonly kind: 'link' },
+): Undo {
+  const others = to === undefined ? [...machines.keys()].filter((name) => name !== target) : [to]
+  for (const other of others) network.setLink(target, other, state)
+  return () => {
+    for (const other of others) network.setLink(target, other, 'sound')
   }
-  set('cut')
-  return () => set('sound')
+}
+
+function startPartition(
+  { machines, network }: SimulatedCluster,
+  { members, reachesStores }: SimulatedFault & { readonly kind: 'partition' },
+): Undo {
+  const stores = reachesStores ? ['postgres', 'redis'] : []
+  const others = [...machines.keys()].filter((name) => !members.includes(name) && !stores.includes(name))
+  const set = (isParted: boolean): void => {
+    for (const member of members) for (const other of others) network.part(member, other, isParted)
+  }
+  set(true)
+  return () => set(false)
 }
 
 function startDiskFault(

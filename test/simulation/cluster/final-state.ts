@@ -1,14 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import { shownTaskId } from '@svc/shared/postgres'
 import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/segment-serving'
+import { testCaller } from '@svc/shared/testing'
 import { type FinalCopies, wrongCopies } from '../../faults/check/index.ts'
 import type { Rest } from '../../faults/history.ts'
 import { readRules } from '../../faults/requests.ts'
 import { dataSources, tiers } from '../../faults/schedule.ts'
+import { checksumOf } from './checksum.ts'
 import type { SimulatedCluster } from './cluster.ts'
-import { checksumOf } from './first-data.ts'
 import { cacheFolder } from './layout.ts'
 import { type Observer, seenSegment } from './observer.ts'
-import { queryRows } from './workload.ts'
+import { type LeaderView, queryRows, readLeaderViews } from './workload.ts'
 
 /** What shows whether a cluster has finished all work. */
 type WorkState = FinalCopies & Pick<Rest, 'tasks'>
@@ -21,7 +23,7 @@ async function servedBy(cluster: SimulatedCluster, instance: string): Promise<re
   const { promise, resolve } = Promise.withResolvers<unknown>()
   process.enter(() => {
     const query = { counter: -1, hash: '', timeout: 0 }
-    const caller = { identity: '', sees: () => true }
+    const caller = testCaller(() => true)
     resolve(route.handle({ query, caller, signal: new AbortController().signal } as never))
   })
   return ((await promise) as ServedSegmentsAnswer).requests.map(({ id }) => id)
@@ -73,12 +75,35 @@ function unfinished(state: WorkState): string[] {
 }
 
 const pollMs = 2000
+const maxViewMs = 20_000
+
+/** Returns how what the coordinator leader and the broker know about the historicals differs from what they serve. */
+async function wrongViews(cluster: SimulatedCluster, { served }: WorkState): Promise<string[]> {
+  let views: readonly LeaderView[] | undefined
+  cluster.client.later(0, async () => {
+    views = await readLeaderViews(cluster, Object.keys(served))
+  })
+  await cluster.scheduler.runUntil(() => views !== undefined, cluster.scheduler.nowMs + maxViewMs)
+  if (views === undefined) return ['the coordinator leader does not answer']
+  return views.flatMap(({ instance, segments, queued }) => {
+    const isRight = (known: readonly string[]): boolean =>
+      isDeepStrictEqual([...known].sort(), [...served[instance]!].sort())
+    const inBroker = cluster.brokerView?.servedBy(`${instance}:8080`) ?? []
+    return [
+      ...(isRight(segments) ? [] : [`the leader does not know what [${instance}] serves`]),
+      ...(isRight([...inBroker]) ? [] : [`the broker does not know what [${instance}] serves`]),
+      ...(queued === 0 ? [] : [`the leader waits for [${instance}] to load or drop segments`]),
+    ]
+  })
+}
 
 /** Waits until a cluster has finished all work. Returns what it was still waiting for after `maxMs`. */
 export async function waitUntilIdle(cluster: SimulatedCluster, maxMs: number): Promise<string[]> {
   const untilMs = cluster.scheduler.nowMs + maxMs
   for (;;) {
-    const problems = unfinished(await readWork(cluster))
+    const state = await readWork(cluster)
+    const work = unfinished(state)
+    const problems = work.length > 0 ? work : await wrongViews(cluster, state)
     if (problems.length === 0 || cluster.scheduler.nowMs >= untilMs || cluster.violations.length > 0)
       return problems
     await cluster.scheduler.runUntil(() => false, cluster.scheduler.nowMs + pollMs)

@@ -1,18 +1,14 @@
-import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import { readInterval } from '@svc/domain/time'
 import { dataSources, days, firstRowsPerDay, firstTask, intervalOf } from '../../faults/schedule.ts'
 import { encodeRows } from '../stand-ins/segment-rows.ts'
+import { checksumOf } from './checksum.ts'
 import type { SimulatedCluster } from './cluster.ts'
 import { deepStorageFolder } from './layout.ts'
 
 const version = '2026-02-01T00:00:00.000Z'
 const createdAt = Date.parse(version)
-
-/** Returns the checksum of a file as segments have it. */
-export const checksumOf = (content: Buffer): string =>
-  `sha256:${createHash('sha256').update(content).digest('hex')}`
 
 /** Stores the first rows of all datasources, and the default rules, before any server starts. */
 export function createFirstData({ machines, store: { tables } }: SimulatedCluster): void {

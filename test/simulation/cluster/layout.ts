@@ -30,6 +30,9 @@ export interface Pace {
   readonly loadingThreads: number
 }
 
+/** How long a server that does not announce itself counts as present. */
+export const discoveryTimeoutMs = ({ heartbeatSeconds }: Pace): number => 5000 * heartbeatSeconds
+
 /** Returns the properties of a server. */
 export function propertiesOf(instance: string, pace: Pace): Record<string, string> {
   const common = {
@@ -37,7 +40,7 @@ export function propertiesOf(instance: string, pace: Pace): Record<string, strin
     'svc.plaintextPort': '8080',
     'svc.storage.storageDirectory': deepStorageFolder,
     'svc.discovery.heartbeatPeriod': `PT${pace.heartbeatSeconds}S`,
-    'svc.discovery.timeout': `PT${5 * pace.heartbeatSeconds}S`,
+    'svc.discovery.timeout': `PT${discoveryTimeoutMs(pace) / 1000}S`,
     'svc.compaction.period': `PT${pace.compactionSeconds}S`,
   }
   switch (roleOf(instance)) {

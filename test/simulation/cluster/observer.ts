@@ -1,15 +1,17 @@
 import path from 'node:path'
 import type { Election } from '@svc/shared/discovery'
-import { shownTaskId } from '@svc/shared/postgres'
+import { type AnnouncedNode, shownTaskId } from '@svc/shared/postgres'
 import type { RequestBatch } from '@svc/shared/redis'
 import type { Entry, SeenSegment } from '../../faults/history.ts'
 import { dataSources, tiers } from '../../faults/schedule.ts'
 import type { SimulatedProcess } from '../kernel/index.ts'
 import type { Commit } from '../stand-ins/postgres/store.ts'
-import type { SegmentEntry } from '../stand-ins/postgres/tables.ts'
+import type { SegmentEntry, TaskEntry } from '../stand-ins/postgres/tables.ts'
+import { checksumOf } from './checksum.ts'
 import type { ClusterObserver, SimulatedCluster } from './cluster.ts'
-import { checksumOf } from './first-data.ts'
 import { cacheFolder, deepStorageFolder } from './layout.ts'
+import { PublicationWatch } from './publication-watch.ts'
+import { RuleWatch } from './rule-watch.ts'
 
 // A copy that a bad disk lost counts as held for this time, in which the cluster replaces it.
 const lostCopyMs = 120_000
@@ -20,6 +22,13 @@ const lateDropMs = 120_000
 const troubleMs = 60_000
 // Callers wait for this time at most.
 const maxQueryMs = 11_000
+
+// Tables whose changes are moments for faults.
+const moments = ['leases', 'segments', 'tasks', 'rules'] as const
+
+interface RulesRow {
+  readonly rules: string
+}
 
 /** A leader between a gain and a loss. */
 interface Reign {
@@ -38,11 +47,12 @@ export class Observer implements ClusterObserver {
   private readonly cluster: SimulatedCluster
   private readonly startedAtMs: number
   private reigns: Reign[] = []
-  private readonly published = new Set<string>()
   private readonly seen = new Map<string, SeenSegment>()
+  private readonly publications: PublicationWatch
+  private readonly rules = new RuleWatch(() => this.now())
   private isCacheChanged = false
-  /** When instances last had a fault. */
-  private readonly troubleAt = new Map<string, number>()
+  /** When any instance last had a fault. */
+  private lastTroubleAt = Number.NEGATIVE_INFINITY
   private brokerProcess: SimulatedProcess | undefined
   private brokerKnowsSince = Number.POSITIVE_INFINITY
   /** Used segments that are in a cache. */
@@ -58,19 +68,31 @@ export class Observer implements ClusterObserver {
     for (const segment of cluster.store.tables.segments.rows.values())
       this.seen.set(segment.id, seenSegment(segment))
     this.record({ type: 'segments', from: 0, until: 0, changed: [...this.seen.values()] })
+    this.publications = new PublicationWatch(cluster, this)
     cluster.store.onCommit = (commit) => this.noteCommit(commit)
     cluster.onBatch = (process, batch) => this.checkBatch(process, batch)
     cluster.scheduler.afterStep = () => this.afterStep()
-    const onCacheChange = (changed: string): void => {
-      if (changed.startsWith(`${cacheFolder}/segments`) || changed === '/') this.isCacheChanged = true
-    }
-    for (const instance of Object.values(tiers).flat())
-      cluster.machines.get(instance)!.disk.onChange = onCacheChange
+    for (const instance of Object.values(tiers).flat()) this.watchCache(instance)
     cluster.machines.get('deep-storage')!.disk.onChange = (changed) => this.checkRemoval(changed)
     this.checkCaches()
     for (const { process, role, election } of cluster.elections)
       if (this.leads(process, election)) this.begin(process, role, election)
     this.noteLeases()
+  }
+
+  private watchCache(instance: string): void {
+    const { machines, requests } = this.cluster
+    const { disk } = machines.get(instance)!
+    const isCache = (changed: string): boolean => changed.startsWith(`${cacheFolder}/segments`)
+    disk.onChange = (changed) => {
+      if (isCache(changed)) requests.noteRemoval(instance, changed)
+      if (isCache(changed) || changed === '/') this.isCacheChanged = true
+    }
+    disk.onRenamed = (changed) => {
+      if (!isCache(changed)) return
+      this.isCacheChanged = true
+      requests.noteAppearance(instance, changed)
+    }
   }
 
   /** Milliseconds since the start of the history. */
@@ -92,20 +114,24 @@ export class Observer implements ClusterObserver {
     this.isCacheChanged = true
   }
 
-  /** Notes that an instance has or had a fault. */
-  noteTrouble(instance: string): void {
-    this.troubleAt.set(instance, this.now())
+  /** Notes that there is or was a fault. */
+  noteTrouble(): void {
+    this.lastTroubleAt = this.now()
   }
 
   /**
-   * Whether the broker has known, since before the oldest query that may be running, what all historicals serve. It forgets what
-   * they served before it started.
+   * Whether the broker has known, since before the oldest query that may be running, which segments have a copy. It forgets what
+   * historicals served before it started, and learns from a historical that a bad disk has lost a copy.
    */
   knowsServed(): boolean {
-    return this.now() - this.brokerKnowsSince > maxQueryMs
+    return this.now() - this.brokerKnowsSince > maxQueryMs && !this.mayLackCopies()
   }
 
-  /** Notes since when the broker knows what all historicals serve. */
+  private mayLackCopies(): boolean {
+    return this.now() - this.lostCopyAt < lostCopyMs
+  }
+
+  /** Notes the time at which the broker first knew what all historicals serve. */
   lookAtBroker(): void {
     const broker = this.cluster.servers.get('broker')
     const { process } = this.cluster.machines.get('broker')!
@@ -183,38 +209,77 @@ export class Observer implements ClusterObserver {
       const folder = this.cluster.machines.get(instance)!.disk.find(`${cacheFolder}/segments`)
       if (folder?.kind === 'folder') for (const name of folder.entries.keys()) cached.add(name)
     }
-    const mayBeLost = this.now() - this.lostCopyAt < lostCopyMs
     for (const { id, dataSource, state } of this.seen.values()) {
       if (dataSource === dataSources.ruled || state !== 'used') continue
       if (cached.has(id)) this.held.add(id)
-      else if (this.held.delete(id)) {
-        const wasUnused = this.now() - (this.unusedAt.get(id) ?? Number.NEGATIVE_INFINITY) < lateDropMs
-        // If no server of a tier works, its replicas count as lost, and rules that name no other tier require none elsewhere.
-        const isTierGone =
-          dataSource !== dataSources.stable && tiers._default_tier!.every((one) => this.isTroubled(one))
-        if (!mayBeLost && !wasUnused && !isTierGone)
+      else if (this.held.has(id)) {
+        if (this.mustKeep(id))
           this.violation(
             'a segment that rules load is in at least one cache',
             `Segment [${id}] is in no cache`,
           )
+        this.held.delete(id)
       }
     }
   }
 
-  private isTroubled(instance: string): boolean {
-    return this.now() - (this.troubleAt.get(instance) ?? Number.NEGATIVE_INFINITY) < troubleMs
+  /** Whether a segment must stay in at least one cache. */
+  mustKeep(id: string): boolean {
+    const { dataSource, state } = this.seen.get(id) ?? {}
+    if (dataSource === undefined || dataSource === dataSources.ruled || state !== 'used') return false
+    const mayBeLost = this.mayLackCopies()
+    const wasUnused = this.now() - (this.unusedAt.get(id) ?? Number.NEGATIVE_INFINITY) < lateDropMs
+    return this.held.has(id) && !mayBeLost && !wasUnused && !this.isTierGone(dataSource)
+  }
+
+  /**
+   * The number of replicas of a segment that a leader may not go below: as many as rules require. None if the server is one that
+   * gives its segments to others, whose replicas count for nothing.
+   */
+  minReplicas(id: string, instance: string): number {
+    const { dataSource } = this.seen.get(id) ?? {}
+    if (dataSource === undefined || this.rules.isLeaving(instance)) return 0
+    const isThere = (server: string): boolean =>
+      !this.rules.isLeaving(server) && !this.cluster.presence.wasGone(server, troubleMs)
+    return this.rules.minReplicas(dataSource, (tier) => tiers[tier]!.filter(isThere).length)
+  }
+
+  /**
+   * Whether the tiers of a rule had no server that could load segments: none was there, or it had to give its segments to others.
+   * As in Druid, the rule then requires no replicas.
+   */
+  private isTierGone(dataSource: string): boolean {
+    if (dataSource === dataSources.stable) return false
+    const isGone = (tier: string): boolean =>
+      tiers[tier]!.every(
+        (instance) => this.cluster.presence.wasGone(instance, troubleMs) || this.rules.isLeaving(instance),
+      )
+    return this.rules.namedTiers(dataSource, lateDropMs).some((named) => named.every(isGone))
+  }
+
+  /** Whether any instance has had a fault in the last `ms`. */
+  wasTroubled(ms: number): boolean {
+    return this.now() - this.lastTroubleAt < ms
   }
 
   private noteCommit({ changes, from }: Commit): void {
     const { tables } = this.cluster.store
     const of = <Row>(table: object): ReadonlyMap<string, Row | undefined> =>
       (changes.get(table as never) ?? new Map()) as ReadonlyMap<string, Row | undefined>
+    for (const node of of<AnnouncedNode>(tables.nodes).values())
+      if (node !== undefined) this.cluster.presence.noteAnnounced(node.host)
     if (of(tables.leases).size > 0) this.noteLeases()
+    for (const [name, row] of of<RulesRow>(tables.rules)) this.rules.noteRules(name, row?.rules ?? '[]')
+    this.rules.noteConfig(of(tables.configs))
     const segments = of<SegmentEntry>(tables.segments)
     if (segments.size > 0) {
+      this.publications.check(segments)
       this.noteSegments(segments)
       this.checkMarks(segments, from)
     }
+    const tasks = of<TaskEntry>(tables.tasks)
+    if (tasks.size > 0) this.publications.noteTasks(tasks, segments)
+    for (const moment of moments) if (of(tables[moment]).size > 0) this.cluster.moments.happened(moment, from)
   }
 
   private noteLeases(): void {
@@ -233,10 +298,8 @@ export class Observer implements ClusterObserver {
   private noteSegments(changed: ReadonlyMap<string, SegmentEntry | undefined>): void {
     const at = this.now()
     const news: SeenSegment[] = []
-    const added: SegmentEntry[] = []
     for (const [id, segment] of changed) {
       const before = this.seen.get(id)
-      if (before === undefined && segment !== undefined) added.push(segment)
       const after = segment === undefined ? { ...before!, state: 'gone' as const } : seenSegment(segment)
       if (before?.state === after.state) continue
       this.seen.set(id, after)
@@ -249,7 +312,6 @@ export class Observer implements ClusterObserver {
     // A look right before shows that nothing had changed until then.
     this.record({ type: 'segments', from: at, until: at, changed: [] })
     this.record({ type: 'segments', from: at, until: at, changed: news })
-    this.checkPublications(added)
   }
 
   /** Only the leader marks segments on its own, and only because of rules that are in force. */
@@ -271,27 +333,6 @@ export class Observer implements ClusterObserver {
           'segments become unused only because of rules in force',
           `Segment [${segment.id}] was marked because of rules that had been replaced`,
         )
-    }
-  }
-
-  /** A task publishes all its segments at once, together with its end, and their files are there. */
-  private checkPublications(added: readonly SegmentEntry[]): void {
-    const invariant = 'no task publishes twice or in part'
-    for (const [taskId, segments] of Map.groupBy(added, (segment) => segment.taskId ?? '')) {
-      const name = `Task [${shownTaskId(taskId)}]`
-      const ids = segments.map(({ id }) => id).join(', ')
-      if (this.published.has(taskId)) this.violation(invariant, `${name} published again: ${ids}`)
-      this.published.add(taskId)
-      if (this.cluster.store.tables.tasks.rows.get(taskId)?.state !== 'SUCCESS')
-        this.violation(invariant, `${name} published [${ids}], but it has not succeeded`)
-      for (const segment of segments) {
-        const state = this.fileState(segment)
-        if (state !== 'sound')
-          this.violation(
-            'published files are in deep storage',
-            `The file of segment [${segment.id}] is ${state}`,
-          )
-      }
     }
   }
 

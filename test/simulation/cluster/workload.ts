@@ -1,7 +1,8 @@
+import { shownTaskId } from '@svc/shared/postgres'
 import type { Entry, Outcome } from '../../faults/history.ts'
 import { queryOf, readCounts, requestOf, responseOf, rulesOf } from '../../faults/requests.ts'
-import { dataSources, days, firstRowsPerDay, type WorkStep } from '../../faults/schedule.ts'
-import type { DecommissioningStep } from '../schedule.ts'
+import { dataSources, days, firstRowsPerDay, type Work, type WorkStep } from '../../faults/schedule.ts'
+import type { CancellationStep, DecommissioningStep } from '../schedule.ts'
 import { sendRequest } from '../stand-ins/http/connections.ts'
 import type { SimulatedCluster } from './cluster.ts'
 import { urlOf } from './layout.ts'
@@ -35,7 +36,11 @@ async function send(
   const request = { method, path, headers: { 'content-type': 'application/json', ...headers }, body }
   try {
     const signal = AbortSignal.timeout(timeoutMs)
-    const { status, body: text } = await sendRequest(cluster.client, urlOf(to), request, { signal })
+    let answer = await sendRequest(cluster.client, urlOf(to), request, { signal })
+    const { location } = answer.headers
+    if (answer.status === 307)
+      answer = await sendRequest(cluster.client, new URL(String(location)).origin, request, { signal })
+    const { status, body: text } = answer
     return { status, json: text.length === 0 ? undefined : JSON.parse(text.toString()) }
   } catch {
     return undefined
@@ -58,7 +63,7 @@ async function sendInOrder(
     await new Promise((resolve) => setTimeout(resolve, step.atMs - observer.now()))
     observer.record({ type: 'work', at: observer.now(), step })
     const { work, to, id } = step
-    const request = requestOf(work)
+    const request = requestFor(work)
     const answer = await send(cluster, to, request, { 'x-svc-author': 'faults', 'x-svc-comment': id })
     const entry = answerOf(observer, step, answer)
     observer.record(entry)
@@ -66,10 +71,22 @@ async function sendInOrder(
   }
 }
 
+/** Returns the request of a piece of work. Each compaction configuration requires all segments to be compacted again. */
+function requestFor(work: Work): Request {
+  const request = requestOf(work)
+  if (work.kind !== 'setCompaction') return request
+  const partitionsSpec = { type: 'dynamic', maxRowsPerSegment: 1_000_000 + work.taskPriority }
+  return { ...request, json: { ...(request.json as object), tuningConfig: { partitionsSpec } } }
+}
+
 function answerOf(observer: Observer, { id, work }: WorkStep, answer: Answer | undefined) {
-  // A broker that started while a historical was down does not know what that historical served.
+  // A broker does not miss a segment that no historical has had since it started, or that one has lost.
+  // A request that was redirected twice was not executed.
   const isUnknown =
-    answer === undefined || answer.status >= 500 || (work.kind === 'query' && !observer.knowsServed())
+    answer === undefined ||
+    answer.status >= 500 ||
+    answer.status === 307 ||
+    (work.kind === 'query' && !observer.knowsServed())
   const outcome: Outcome = isUnknown ? 'unknown' : answer.status >= 400 ? 'refused' : 'done'
   const response = outcome === 'done' ? responseOf(work, { json: answer?.json }) : undefined
   return {
@@ -126,6 +143,27 @@ export function startDecommissioning(
   cluster.client.later(0, () => void run())
 }
 
+/** Cancels the newest task that has not finished at the time of each step. */
+export function startCancellations(
+  cluster: SimulatedCluster,
+  observer: Observer,
+  steps: readonly CancellationStep[],
+): void {
+  const { tasks } = cluster.store.tables
+  const cancel = async (): Promise<void> => {
+    const newest = [...tasks.rows.values()].findLast(
+      ({ state }) => state === 'PENDING' || state === 'RUNNING',
+    )
+    if (newest === undefined) return
+    const path = `/svc/indexer/v1/task/${encodeURIComponent(shownTaskId(newest.id))}/shutdown`
+    const answer = await send(cluster, 'router', { method: 'POST', path, json: {} })
+    const { state } = tasks.rows.get(newest.id)!
+    if (answer?.status === 200 && state !== 'FAILED' && state !== 'SUCCESS')
+      observer.violation('no acknowledged write is lost', `Task [${newest.id}] was canceled but is ${state}`)
+  }
+  for (const { atMs } of steps) cluster.client.later(atMs - observer.now(), () => void cancel())
+}
+
 /** Checks regularly whether the cluster accepts a write and answers a query. */
 export function startProbes(cluster: SimulatedCluster, observer: Observer, isOver: () => boolean): void {
   const probe = async (): Promise<void> => {
@@ -158,4 +196,36 @@ async function problemOf(cluster: SimulatedCluster): Promise<string | null> {
 export async function queryRows(cluster: SimulatedCluster, dataSource: string) {
   const answer = await send(cluster, 'router', queryOf(dataSource))
   return answer?.status === 200 ? readCounts(answer.json) : undefined
+}
+
+/** What the coordinator leader knows about a historical. */
+export interface LeaderView {
+  readonly instance: string
+  /** The segments that it serves; none if the leader does not know it. */
+  readonly segments: readonly string[]
+  /** Number of requests that it has not answered. */
+  readonly queued: number
+}
+
+/** Asks the coordinator leader about historicals. Returns undefined if it does not answer. Call it in the client's process. */
+export async function readLeaderViews(
+  cluster: SimulatedCluster,
+  instances: readonly string[],
+): Promise<LeaderView[] | undefined> {
+  const base = '/svc/coordinator/v1'
+  const queues = await send(cluster, 'router', { path: `${base}/loadqueue?simple` })
+  if (queues?.status !== 200) return undefined
+  const sizes = queues.json as Record<string, { segmentsToLoad: number; segmentsToDrop: number }>
+  const views: LeaderView[] = []
+  for (const instance of instances) {
+    const server = `${instance}:8080`
+    const answer = await send(cluster, 'router', { path: `${base}/servers/${server}/segments` })
+    const { segmentsToLoad = 0, segmentsToDrop = 0 } = sizes[server] ?? {}
+    views.push({
+      instance,
+      segments: answer?.status === 200 ? (answer.json as string[]) : [],
+      queued: segmentsToLoad + segmentsToDrop,
+    })
+  }
+  return views
 }

@@ -24,6 +24,9 @@ export function createSimulatedEnvironment(...names: string[]) {
     onUnexpected: (_process: SimulatedProcess, error: unknown) => void problems.push(error),
     observeElection: () => ({ onGain: () => undefined, onLoss: () => undefined }),
     observeBatch: () => undefined,
+    observeReceived: () => undefined,
+    observeAnswer: () => undefined,
+    observeView: () => undefined,
     log: () => undefined,
   }
   const environment = parts as unknown as { -readonly [Key in keyof Environment]: Environment[Key] }

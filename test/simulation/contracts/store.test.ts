@@ -296,6 +296,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       await functions.loadStoredSegments(database, { dataSource: 'other' }),
       await functions.loadDatasourceNames(database, false),
       [...(await functions.loadPayloads(database, [id]))],
+      [...(await functions.loadPayloadTexts(database, [id, 'unknown']))],
       [...(await functions.loadUsedSegmentSizes(database, [id, segment(0).id]))],
       await copy(place, [segment(0)]).catch(({ code }) => code),
     ]
@@ -543,8 +544,8 @@ const database = stores.connect(8)
 
 beforeEach(() =>
   database.query(sql`
-    TRUNCATE segments, segment_removals, partition_floors, rules, dynamic_configs, audit, tasks, task_locks, nodes,
-      leader_leases, server_troubles, load_rates, segment_schemas, compaction_states, compaction_configs`),
+    TRUNCATE segments, segment_removals, partition_floors, rules, dynamic_configs, audit, tasks, task_locks, segment_kills,
+      nodes, leader_leases, server_troubles, load_rates, segment_schemas, compaction_states, compaction_configs`),
 )
 
 describe('the metadata store and its stand-in', () => {

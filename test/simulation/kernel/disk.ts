@@ -50,6 +50,8 @@ export class Disk {
   slownessMs = 0
   /** Called before a folder or file is removed, renamed, or lost. */
   onChange: (path: string) => void = () => undefined
+  /** Called after a folder or file has got another name. */
+  onRenamed: (path: string) => void = () => undefined
 
   constructor(random: Random) {
     this.random = random
@@ -158,6 +160,7 @@ export class Disk {
     if (change.kind === 'rename' || change.kind === 'remove') this.onChange(change.path)
     apply(this.root, change)
     this.unsynced.push(change)
+    if (change.kind === 'rename') this.onRenamed(change.to)
   }
 
   private assertSpace(path: string): void {

@@ -4,10 +4,11 @@ import { type Random, randomOf } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /**
- * The state of a connection between two machines. Slow: each message takes long. Cut: messages arrive once the connection is
- * sound again. Torn: connections break. Lossy: messages get lost, and some arrive twice.
+ * The state of a connection between two machines. Slow: each message takes long. Late: each message to the first of them takes
+ * seconds. Cut: messages arrive once the connection is sound again. Torn: connections break. Lossy: messages get lost, and some
+ * arrive twice.
  */
-export type LinkState = 'sound' | 'slow' | 'cut' | 'torn' | 'lossy'
+export type LinkState = 'sound' | 'slow' | 'late' | 'cut' | 'torn' | 'lossy'
 
 /** A message on its way. */
 interface Message {
@@ -24,6 +25,10 @@ interface Message {
 
 interface Link {
   state: LinkState
+  /** The machine for which messages are late in that state. */
+  first: string
+  /** Whether it is cut in addition. */
+  isParted: boolean
   readonly random: Random
   waiting: Message[]
 }
@@ -54,6 +59,7 @@ export interface Call<Answer> {
 const tornProbability = 0.6
 const lossProbability = 0.15
 const slowMs = 200
+const maxLateMs = 4000
 const retransmissionMs = 4000
 
 /** The error of a connection that nobody accepts. */
@@ -81,7 +87,19 @@ export class Network {
   setLink(a: string, b: string, state: LinkState): void {
     const link = this.link(a, b)
     link.state = state
-    if (state === 'cut') return
+    link.first = a
+    this.deliverWaiting(link)
+  }
+
+  /** Cuts the connection between two machines, or restores it in its state. */
+  part(a: string, b: string, isParted: boolean): void {
+    const link = this.link(a, b)
+    link.isParted = isParted
+    this.deliverWaiting(link)
+  }
+
+  private deliverWaiting(link: Link): void {
+    if (isCut(link)) return
     for (const message of link.waiting.splice(0)) this.deliver(link, message)
   }
 
@@ -94,17 +112,17 @@ export class Network {
   /** Sends a message. */
   send(from: Machine, to: Machine, message: Message): void {
     const link = this.link(from.name, to.name)
-    if (link.state !== 'cut') this.deliver(link, message)
+    if (!isCut(link)) this.deliver(link, message, to.name)
     else {
       message.stuck()
       link.waiting.push(message)
     }
   }
 
-  private deliver(link: Link, message: Message): void {
+  private deliver(link: Link, message: Message, to?: string): void {
     const { arrive, owner, broken, stuck, mayRepeat } = message
     const { random, state } = link
-    const latencyMs = this.latencyOf(link)
+    const latencyMs = this.latencyOf(link, to)
     if (state === 'torn' && random.isTrue(tornProbability)) {
       this.scheduler.schedule(latencyMs, undefined, broken)
       // The connection may break after the message has arrived.
@@ -120,9 +138,10 @@ export class Network {
     this.scheduler.schedule(latencyMs, owner, arrive)
   }
 
-  private latencyOf({ random, state }: Link): number {
+  private latencyOf({ random, state, first }: Link, to: string | undefined): number {
     const base = this.latencyMs * (0.5 + random.next())
     if (state === 'slow') return slowMs * (0.5 + random.next())
+    if (state === 'late' && to === first) return maxLateMs * random.next()
     return random.isTrue(0.01) ? base * 50 : base
   }
 
@@ -130,7 +149,13 @@ export class Network {
     const known = this.links.get(a)?.get(b)
     if (known !== undefined) return known
     const name = a < b ? `${a} ${b}` : `${b} ${a}`
-    const link: Link = { state: 'sound', random: randomOf(this.seed, name), waiting: [] }
+    const link: Link = {
+      state: 'sound',
+      first: a,
+      isParted: false,
+      random: randomOf(this.seed, name),
+      waiting: [],
+    }
     for (const [from, to] of [
       [a, b],
       [b, a],
@@ -142,6 +167,7 @@ export class Network {
   }
 }
 
+const isCut = ({ state, isParted }: Link): boolean => isParted || state === 'cut'
 const ignore = (): void => undefined
 
 /** A call from its start until its caller has an answer or an error. */

@@ -14,7 +14,7 @@ export interface FoundMutation {
   readonly violation: string
 }
 
-/** Simulates seeds with a change until one fails. Returns undefined if none does. */
+/** Simulates seeds with a change until one fails. Returns undefined if none does. Rejects if the changed product does not run. */
 export async function findMutation(
   mutation: Mutation,
   { maxSeeds, minutes, processes }: SearchLimits,
@@ -35,8 +35,6 @@ export async function findMutation(
       if (first !== undefined) found ??= { seed, violation: `${first.invariant}: ${first.what}` }
     },
     mutation,
-  ).catch((error: Error) => {
-    found ??= { seed: lastSeed, violation: error.message }
-  })
+  )
   return found
 }

@@ -34,8 +34,9 @@ else await run(mutations.filter(({ what }) => what.includes(values.only)))
 async function run(chosen: readonly KnownMutation[]): Promise<void> {
   let found = 0
   for (const mutation of chosen) {
-    const result = await findMutation(mutation, limits)
-    if (result === undefined) process.stdout.write(`NOT FOUND  ${mutation.what}\n`)
+    const result = await findMutation(mutation, limits).catch((error: Error) => error)
+    if (result instanceof Error) process.stdout.write(`DOES NOT RUN  ${mutation.what}\n  ${result.message}\n`)
+    else if (result === undefined) process.stdout.write(`NOT FOUND  ${mutation.what}\n`)
     else {
       found += 1
       process.stdout.write(`found by seed ${result.seed}  ${mutation.what}\n  ${result.violation}\n`)

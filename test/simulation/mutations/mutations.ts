@@ -15,6 +15,7 @@ const election = 'packages/shared/src/discovery/election.ts'
 
 const ofLeaders: readonly KnownMutation[] = [
   {
+    // An earlier defect: a coordinator that regained leadership sent the decisions of its earlier term.
     what: 'a run continues under a newer term of the same server',
     file: rules,
     find: 'const isLeader = () => input.isLeader(term)',
@@ -24,6 +25,13 @@ const ofLeaders: readonly KnownMutation[] = [
     what: 'a new leader decides before servers have reported',
     file: rules,
     find: 'await input.reportedServers.reported()',
+    replace: '',
+  },
+  {
+    // An earlier defect: the last replica was dropped when a leader took over while reports were in flight.
+    what: 'a tier whose servers have not reported counts as one without servers',
+    file: rules,
+    find: '...servers.unreportedServers(input.reportedServers.awaited())',
     replace: '',
   },
   {
@@ -42,13 +50,20 @@ const ofLeaders: readonly KnownMutation[] = [
     what: 'requests are not recorded',
     file: queueing,
     find: 'servers.note(name, pendingRequests(batch, sentAtMs))',
-    replace: '',
+    replace: '0',
   },
   {
     what: 'reports of servers that do not know the leader count',
     file: inventory,
-    find: 'report.term === term && this.takeOne(report, nowMs)',
-    replace: 'this.takeOne(report, nowMs)',
+    find: 'report.term === term && this.hasConfirmed(report)',
+    replace: 'this.hasConfirmed(report)',
+  },
+  {
+    // An earlier defect: a server that had been forgotten was asked again while it could still execute what it was asked before.
+    what: 'requests to a forgotten server do not count once it returns',
+    file: inventory,
+    find: 'report.term === term && this.hasConfirmed(report) && this.takeOne(report, nowMs)',
+    replace: 'report.term === term && this.takeOne(report, nowMs)',
   },
   {
     what: 'requests to an earlier lifetime of a server stay pending',
@@ -189,8 +204,9 @@ const ofDataServers: readonly KnownMutation[] = [
   {
     what: 'a server reports a segment before it has loaded it',
     file: execution,
-    find: '      await cache.load(request.payload, stopping)\n      served.add(identifier)',
-    replace: '      served.add(identifier)\n      await cache.load(request.payload, stopping)',
+    find: '      await cache.load(JSON.parse(request.payload) as SegmentPayload, stopping)\n      served.add(id)',
+    replace:
+      '      served.add(id)\n      await cache.load(JSON.parse(request.payload) as SegmentPayload, stopping)',
   },
   {
     what: 'a server does not report failures',
@@ -221,12 +237,6 @@ const ofDataServers: readonly KnownMutation[] = [
     file: dataServer,
     find: 'leader.noteLeader(answer.term, answer.voidUntilMs[own.name])',
     replace: 'leader.noteLeader(answer.term)',
-  },
-  {
-    what: 'loads and drops of a segment run at the same time',
-    file: cache,
-    find: 'drop: (segmentId) => inTurn(segmentId, () => remove(segmentId)),',
-    replace: 'drop: (segmentId) => remove(segmentId),',
   },
   {
     what: 'the checksum of a cached segment is not checked at a restart',
@@ -280,12 +290,6 @@ const ofTasks: readonly KnownMutation[] = [
     what: 'a task publishes an interval that another task has',
     file: publication,
     find: 'if (preempted === undefined) throw new IntervalTaken()',
-    replace: '',
-  },
-  {
-    what: 'publications do not wait for each other',
-    file: publication,
-    find: 'await lockDatasource(transaction, dataSource)',
     replace: '',
   },
   {
@@ -363,10 +367,10 @@ const ofRequests: readonly KnownMutation[] = [
       'saveRules(database, dataSource, await rulesText(list), audited, clock.now(), checkVersion).catch(() => undefined)',
   },
   {
-    what: 'a broker applies the changes of an earlier lifetime of a server',
-    file: followed,
-    find: 'if (requested.hash !== hash || reported.counter <= counter) return',
-    replace: '',
+    what: 'a coordinator that does not lead returns the rules that it knows',
+    file: 'services/coordinator/src/main.ts',
+    find: '...rulesRoutes(rules, ruleLists).map((one) => atLeader(leadership, context, one)),',
+    replace: '...rulesRoutes(rules, ruleLists),',
   },
   {
     what: 'a broker ignores what a restarted server no longer serves',

@@ -11,7 +11,7 @@ import type { ServiceOptions } from '../../../packages/shared/src/service/contex
 import { createContext, type StartedParts } from '../../../packages/shared/src/service/create-context.ts'
 import { createWork } from '../../../packages/shared/src/service/server-work.ts'
 import { startService } from '../../../packages/shared/src/service/start-service.ts'
-import { runningProcess } from '../environment.ts'
+import { environmentOf, runningProcess } from '../environment.ts'
 import { serveRequests } from './http/connections.ts'
 import { createHandler } from './http/handler.ts'
 
@@ -43,6 +43,7 @@ export function startServer(
   properties: Readonly<Record<string, string>>,
   onUnexpected: (error: unknown) => void,
 ): SimulatedServer {
+  const process = runningProcess()
   const { options, build } = roles.get(role)!
   const settings = settingsOf(role, properties)
   const configuration = {
@@ -69,8 +70,10 @@ export function startServer(
     security,
     onUnexpected: ({ method, path }, error) =>
       context.logger.error('Request failed', { method, path, error: describeError(error) }),
+    onAnswered: ({ caller }, path, body, answer) =>
+      environmentOf(process).observeAnswer({ process, caller, path, body, answer }),
   })
-  serveRequests(runningProcess(), handler)
+  serveRequests(process, handler)
   started.node = {
     name: `${host}:${port}`,
     role,

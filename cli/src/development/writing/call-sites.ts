@@ -29,9 +29,9 @@ export interface CallRule {
   readonly file?: RegExp
 }
 
-/** A property of object literals whose value users read. */
+/** A property of object literals whose value users read, or never see (`code`). */
 export interface PropertyRule {
-  readonly kind: StringKind
+  readonly kind: Exclude<Verdict, undefined>
   readonly name: string
   readonly file?: RegExp
 }
@@ -89,16 +89,7 @@ export const callRules: readonly CallRule[] = [
   ...rulesFor(
     'help',
     [1],
-    [
-      'option',
-      'requiredOption',
-      'argument',
-      'addHelpText',
-      'createOption',
-      'helpCommand',
-      'Option',
-      'Argument',
-    ],
+    ['option', 'requiredOption', 'argument', 'addHelpText', 'createOption', 'Option', 'Argument'],
     inCli,
   ),
   ...rulesFor('help', [1], ['helpOption'], inCli),
@@ -111,7 +102,7 @@ export const callRules: readonly CallRule[] = [
   ...rulesFor('output', [0], ['print', 'onStep', 'onRound', 'tellProgress', 'showProgress', 'question']),
 ]
 
-/** The properties of object literals that users read, with the kind of string. */
+/** The properties of object literals that users read, with the kind of string, and those that they never see. */
 export const propertyRules: readonly PropertyRule[] = [
   { kind: 'openapi', name: 'summary', ...inServers },
   { kind: 'openapi', name: 'description', ...inServers },
@@ -125,6 +116,9 @@ export const propertyRules: readonly PropertyRule[] = [
   { kind: 'monitoring', name: 'label', file: /dashboard\.json$/ },
   { kind: 'monitoring', name: 'description', file: /dashboard\.json$/ },
   { kind: 'monitoring', name: 'legendFormat', file: /dashboard\.json$/ },
+  { kind: 'code', name: 'applicationName' },
+  // The plugins of the build.
+  { kind: 'code', name: 'name', file: /^launcher\/bundle\.mjs$/ },
 ]
 
 /** The kind of prose that no rule covers: the first entry whose pattern matches the file. */
@@ -144,9 +138,11 @@ export const codeCallees: ReadonlySet<string> = new Set([
   'all',
   'columns',
   'createHash',
+  'enable',
   'endsWith',
   'exec',
   'getHeader',
+  'hkdfSync',
   'identifier',
   'includes',
   'indexOf',

@@ -111,9 +111,27 @@ const cases: readonly Case[] = [
     strings: ['console: Tables', 'console: Open', 'console: Closed'],
   },
   {
+    name: 'no spaces in JSX',
+    file: 'console/src/a.tsx',
+    source: `const a = <p className="sentence">&nbsp;</p>`,
+    strings: [],
+  },
+  {
     name: 'no code in strings',
     source: `const a = ["import { b } from 'c'", "frame-ancestors 'none'", "const d = require('e')"]`,
     strings: [],
+  },
+  {
+    name: 'no names for other programs',
+    source: `createDatabase(settings, { applicationName: 'exit report' }); app.enable('case sensitive routing')
+      const key = hkdfSync('sha256', secret, '', 'caller address', 32); const names = 'now time_floor'.split(' ')`,
+    strings: [],
+  },
+  {
+    name: 'no names of plugins of the build',
+    file: 'launcher/bundle.mjs',
+    source: `const plugin = { name: 'few media types', setup(build) { throw new Error('The file is missing') } }`,
+    strings: ['error: The file is missing'],
   },
   {
     name: 'imports, types, comparisons, SQL and endings of words are not listed',

@@ -85,6 +85,7 @@ function verdictOf(node: ts.Node, context: Context, seen: Set<ts.Node>): Verdict
     }
     if (ts.isCallExpression(place) || ts.isNewExpression(place)) {
       if (isPassingCall(place, value)) continue
+      if (isSplit(place, value)) return 'code'
       return verdictOfArgument(place, value, context, seen)
     }
     if (ts.isPropertyAccessExpression(place)) continue
@@ -145,7 +146,7 @@ function isCode(place: ts.Node, value: ts.Node): boolean {
 function kindOfProperty(
   place: ts.PropertyAssignment | ts.ShorthandPropertyAssignment,
   file: string,
-): StringKind | undefined {
+): Verdict {
   const name = nameOf(place.name)
   return propertyRules.find((rule) => rule.name === name && (rule.file?.test(file) ?? true))?.kind
 }
@@ -174,6 +175,10 @@ function isPassingCall(call: ts.CallExpression | ts.NewExpression, value: ts.Nod
   if (passingFunctions.has(name)) return true
   return ts.isFunctionLike(value) && ['map', 'flatMap', 'then', 'from', 'catch'].includes(name)
 }
+
+/** Whether the call splits the value, which is then a list of names. */
+const isSplit = (call: ts.CallExpression | ts.NewExpression, value: ts.Node): boolean =>
+  value === call.expression && calleeOf(call).name === 'split'
 
 function verdictOfArgument(
   call: ts.CallExpression | ts.NewExpression,

@@ -181,6 +181,30 @@ export const phrases: readonly Phrase[] = [
     allowed: ['encrypted at rest', 'look at restarts'],
   },
   {
+    pattern: /\bfrom (when|which|where) on\b|\b(until|since) when\b/,
+    instead: 'from, starting at, the time until which',
+    found: [
+      'the transaction from which on changes are read',
+      'says from when on it waits',
+      'until when they do',
+    ],
+    allowed: [
+      'the transaction from which changes are read',
+      'from then on',
+      'since this morning, when it failed',
+    ],
+  },
+  {
+    pattern: /, also (if|when|while|after|before|behind|within|without|on)\b/,
+    instead: 'even if, even when, including',
+    found: ['The paths are those of svc, also if the cluster is from Druid', 'is gone, also after a restart'],
+    allowed: [
+      'It also stops if the file is missing',
+      'also available on other ports',
+      'even after a restart',
+    ],
+  },
+  {
     pattern: /\b(is|are|was|were) to be [a-z]+(ed|en|ade|ept|ent|een|one)\b/,
     instead: 'must be, should be, will be',
     found: ['What is to be compacted', 'what is to be kept'],

@@ -2,15 +2,24 @@ import { compileGroupPattern, isGroupPattern, parseDistinguishedName } from '@sv
 import { nearNames } from '@svc/domain/validation'
 import { listOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, Hit } from '../findings.ts'
-import { authorizersProperty, chainOf, definedNames, directoriesOf, reachableBasics } from '../logins.ts'
+import {
+  allowsEverything,
+  authorizersOf,
+  authorizersProperty,
+  authorizerTypeOf,
+  chainOf,
+  createdInternalUser,
+  definedNames,
+  directoriesOf,
+  initialPasswordOf,
+  reachableBasics,
+  requiresBasicLogin,
+} from '../logins.ts'
+import { matchesEveryGroup, refusesUnlikeDruid } from '../up-effects.ts'
+import { usersOf } from './ldap-check.ts'
+import { unsetList } from './unset-list.ts'
 
 const prefixOf = (authorizer: string): string => `druid.auth.authorizer.${authorizer}`
-
-const authorizersOf = (server: Server): readonly string[] =>
-  listOf(server, authorizersProperty) ?? ['allowAll']
-
-const typeOf = (server: Server, name: string): string | undefined =>
-  textOf(server, `${prefixOf(name)}.type`) ?? (name === 'allowAll' ? 'allowAll' : undefined)
 
 /** Returns the authorizers of authenticators of the chain, each once. */
 const usedAuthorizers = (server: Server): readonly string[] => [
@@ -22,9 +31,11 @@ export const authorizerChecks: readonly Check[] = [
   {
     code: 'authorizer-undefined',
     severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) =>
       authorizersOf(server)
-        .filter((name) => typeOf(server, name) === undefined)
+        .filter((name) => authorizerTypeOf(server, name) === undefined)
         .map((name) => {
           const [near] = nearNames(name, definedNames(server, 'authorizer'), 1)
           return {
@@ -40,11 +51,17 @@ export const authorizerChecks: readonly Check[] = [
   },
   { code: 'authorizer-unknown', severity: 'error', find: unknownAuthorizers },
   {
+    code: 'authorizers-not-set',
+    severity: 'error',
+    find: (server) =>
+      allowsEverything(server) && requiresBasicLogin(server) ? [withoutAuthorizers(server)] : [],
+  },
+  {
     code: 'everything-allowed',
     severity: 'error',
     find: (server) =>
       usedAuthorizers(server)
-        .filter((name) => typeOf(server, name) === 'allowAll')
+        .filter((name) => !allowsEverything(server) && authorizerTypeOf(server, name) === 'allowAll')
         .map((name) => ({
           at: server.properties.has(`${prefixOf(name)}.type`)
             ? placeOf(server, `${prefixOf(name)}.type`)
@@ -59,7 +76,8 @@ export const authorizerChecks: readonly Check[] = [
     severity: 'warning',
     find: (server) =>
       directoriesOf(server).flatMap(({ name, authorizer }) => {
-        if (authorizer === undefined || typeOf(server, authorizer) !== 'basic') return []
+        if (authorizer === undefined || authorizerTypeOf(server, authorizer) !== 'basic') return []
+        if (allowsEverything(server)) return []
         const property = `${prefixOf(authorizer)}.roleProvider.type`
         if (textOf(server, property) === 'ldap') return []
         return [
@@ -99,12 +117,29 @@ export const authorizerChecks: readonly Check[] = [
   { code: 'administrator-missing', severity: 'error', find: withoutAdministrator },
 ]
 
+function withoutAuthorizers(server: Server): Hit {
+  const { names, ...unset } = unsetList(server, 'authorizer')
+  return {
+    ...unset,
+    effect: 'Every user with a login can read, change, and delete everything, and roles have no effect.',
+    fix: `Set [${authorizersProperty}] to a JSON list of authorizers, such as ${JSON.stringify(names.length === 0 ? ['metadata'] : names)}.`,
+    // svc also has only the authorizer allowAll then, and refuses other names.
+    ...(usedAuthorizers(server).every((name) => name === 'allowAll') ? {} : { up: refusesUnlikeDruid }),
+  }
+}
+
 function unknownAuthorizers(server: Server): Hit[] {
   const authorizers = authorizersOf(server)
+  if (allowsEverything(server) || authorizers.length === 0) return []
   return chainOf(server)
     .filter(({ type }) => type === 'basic')
     .filter(({ authorizer }) => authorizer === undefined || !authorizers.includes(authorizer))
-    .map(({ name, prefix, authorizer }) => ({
+    .map(({ name, prefix, authorizer, users }) => ({
+      ...(users === 'directory' ? { locksOut: usersOf([{ name }]) } : {}),
+      // Without an authorizer, the servers are refused as well.
+      ...(users === 'stored' && server.properties.has(initialPasswordOf({ prefix }, createdInternalUser))
+        ? { locksOut: 'the servers' }
+        : {}),
       at: placeOf(
         server,
         server.properties.has(`${prefix}.authorizerName`) ? `${prefix}.authorizerName` : `${prefix}.type`,
@@ -143,6 +178,10 @@ function invalidPatterns(server: Server): Hit[] {
           ? 'The pattern matches no group, so nobody gets a role from it.'
           : 'Requests from any directory user who belongs to a group fail with status 500, even for administrators.',
         fix: 'Use a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
+        ...(isGroupPattern(pattern) ? { up: matchesEveryGroup } : {}),
+        ...(isHarmless(pattern)
+          ? {}
+          : { locksOut: usersOf(directoriesOf(server).filter(({ authorizer }) => authorizer === name)) }),
       }))
   })
 }
@@ -150,10 +189,11 @@ function invalidPatterns(server: Server): Hit[] {
 /** With directories only, the administrator must be a directory user or a group. */
 function withoutAdministrator(server: Server): Hit[] {
   const reached = reachableBasics(server)
-  if (reached.length === 0 || reached.some(({ users }) => users === 'stored')) return []
+  if (allowsEverything(server) || reached.length === 0 || reached.some(({ users }) => users === 'stored'))
+    return []
   const names = [...new Set(reached.flatMap(({ authorizer }) => authorizer ?? []))]
   const properties = names
-    .filter((name) => typeOf(server, name) === 'basic')
+    .filter((name) => authorizerTypeOf(server, name) === 'basic')
     .map(
       (name) => [`${prefixOf(name)}.initialAdminUser`, `${prefixOf(name)}.initialAdminGroupMapping`] as const,
     )

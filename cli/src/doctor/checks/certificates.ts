@@ -4,7 +4,16 @@ import { countOf } from '@svc/domain/text'
 import { flagOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
 import { hostOf } from '../served-tls.ts'
-import { type StoreUse, servedChain, servesTls, storeUses, trustIn, usedKey } from '../stores.ts'
+import {
+  lockedOutBy,
+  type OwnedStoreUse,
+  servedChain,
+  servesTls,
+  storeUses,
+  trustIn,
+  usedKey,
+} from '../stores.ts'
+import { failsBetweenServers } from '../up-effects.ts'
 import { javaTrustStoreNoteOfServers } from './java-trust-store.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -13,7 +22,7 @@ const soonDays = 30
 
 /** A certificate that a server presents or trusts. */
 interface UsedCertificate {
-  readonly use: StoreUse
+  readonly use: OwnedStoreUse
   readonly certificate: X509Certificate
 }
 
@@ -47,7 +56,17 @@ const dateCheck = (
       const found = describe(certificate, input.now)
       if (!found) return []
       const problem = `The certificate [${subjectOf(certificate)}] in [${use.path}] ${found.problem}`
-      return [{ ...found, at: placeOf(server, use.property), problem }]
+      const isOwn =
+        use.kind === 'key' && usedKey(input.facts.storeOf(use), use.alias)?.chain[0] === certificate
+      return [
+        {
+          ...found,
+          at: placeOf(server, use.property),
+          problem,
+          ...(isOwn || severity !== 'error' ? {} : { up: failsBetweenServers }),
+          ...(severity === 'error' ? { locksOut: lockedOutBy(use) } : {}),
+        },
+      ]
     }),
 })
 
@@ -82,15 +101,17 @@ export const certificateChecks: readonly Check[] = [
         }
       : undefined,
   ),
-  { code: 'host-not-in-certificate', severity: 'error', find: wrongHost },
+  { code: 'host-not-in-certificate', severity: 'error', locksOut: 'the servers', find: wrongHost },
   {
     code: 'certificate-untrusted',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server, input) => refusedBy(server, input, 'untrusted'),
   },
   {
     code: 'chain-incomplete',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server, input) => refusedBy(server, input, 'incomplete'),
   },
   {
@@ -168,6 +189,8 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'ports-closed',
     severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) =>
       !servesTls(server) && !flagOf(server, 'druid.enablePlaintextPort', true)
         ? [
@@ -183,6 +206,8 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'key-store-missing',
     severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) =>
       servesTls(server) && !server.properties.has('druid.server.https.keyStorePath')
         ? [
@@ -198,6 +223,7 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'client-trust-missing',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server, input) =>
       servesTls(server) && !server.properties.has('druid.client.https.trustStorePath')
         ? [
@@ -214,6 +240,7 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'client-extension-not-loaded',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server) => {
       const loaded = textOf(server, 'druid.extensions.loadList')
       return loaded === undefined ||
@@ -235,6 +262,7 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'client-certificates-unverifiable',
     severity: 'error',
+    locksOut: 'everyone',
     find: (server) =>
       servesTls(server) &&
       flagOf(server, 'druid.server.https.requireClientCertificate', false) &&
@@ -253,6 +281,7 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'client-key-missing',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server, { configuration }) => {
       const demanding = configuration.servers.find((one) =>
         flagOf(one, 'druid.server.https.requireClientCertificate', false),

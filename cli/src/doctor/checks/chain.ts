@@ -1,26 +1,49 @@
 import { nearNames } from '@svc/domain/validation'
 import { listOf, placeOf, type Server, secretOf, textOf } from '../configuration.ts'
-import type { Check, Hit } from '../findings.ts'
+import { extensionOfType } from '../druid-extensions.ts'
+import type { Check, CheckInput, Hit } from '../findings.ts'
 import {
   type Authenticator,
   acceptsEveryone,
+  authorizersProperty,
   chainOf,
   chainProperty,
   definedNames,
   initialPasswordOf,
   reachableBasics,
-  requiresBasicLogin,
 } from '../logins.ts'
+import { neverReady, refusesUnlikeDruid } from '../up-effects.ts'
+import { unsetList } from './unset-list.ts'
 
 /** Checks of the authenticator chain: who can log in at all. */
 export const chainChecks: readonly Check[] = [
   {
     code: 'login-not-required',
     severity: 'error',
+    find: (server) => (server.properties.has(chainProperty) ? [] : [withoutChain(server)]),
+  },
+  {
+    code: 'list-empty',
+    severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) =>
-      listOf(server, chainProperty)?.length === 0 || !server.properties.has(chainProperty)
-        ? [withoutChain(server)]
-        : [],
+      [chainProperty, authorizersProperty]
+        .filter((property) => listOf(server, property)?.length === 0)
+        .map((property) => ({
+          at: placeOf(server, property),
+          problem: `[${property}] is an empty list`,
+          effect: 'The servers will not start.',
+          fix: `Add at least one ${property === chainProperty ? 'authenticator' : 'authorizer'} to the list.`,
+        })),
+  },
+  {
+    code: 'name-repeated',
+    severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
+    find: (server) =>
+      [chainProperty, authorizersProperty].flatMap((property) => repeatedNames(server, property)),
   },
   {
     code: 'anonymous-allowed',
@@ -28,7 +51,7 @@ export const chainChecks: readonly Check[] = [
     find: (server) =>
       chainOf(server)
         .filter(acceptsEveryone)
-        .map(({ name, type }) => ({
+        .map(({ name, type, authorizer }) => ({
           at: placeOf(server, chainProperty),
           problem: `[${chainProperty}] contains [${name}] of type [${type}], which accepts callers without a login`,
           effect:
@@ -36,16 +59,26 @@ export const chainChecks: readonly Check[] = [
               ? 'Anyone who can reach a server has the permissions of the anonymous user.'
               : 'Anyone who can reach a server can read, change, and delete everything.',
           fix: `Remove [${name}] from the chain.`,
+          // svc has no anonymous users, and every authenticator with another name needs an authorizer.
+          ...(name === 'allowAll' || (type === 'allowAll' && authorizer !== undefined)
+            ? {}
+            : { up: refusesUnlikeDruid }),
         })),
   },
-  { code: 'authenticator-undefined', severity: 'error', find: undefinedAuthenticators },
+  {
+    code: 'authenticator-undefined',
+    severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
+    find: undefinedAuthenticators,
+  },
   {
     code: 'authenticator-unused',
     severity: 'warning',
     find: (server) => {
-      const chain = listOf(server, chainProperty)
+      const chain = listOf(server, chainProperty) ?? []
       return definedNames(server, 'authenticator')
-        .filter((name) => chain !== undefined && !chain.includes(name))
+        .filter((name) => chain.length > 0 && !chain.includes(name))
         .map((name) => ({
           at: placeOf(server, `druid.auth.authenticator.${name}.type`),
           problem: `The authenticator [${name}] is configured, but [${chainProperty}] does not contain it`,
@@ -55,7 +88,7 @@ export const chainChecks: readonly Check[] = [
     },
   },
   { code: 'authenticator-unreachable', severity: 'error', find: unreachable },
-  { code: 'internal-user-hidden', severity: 'error', find: hiddenInternalUser },
+  { code: 'internal-user-hidden', severity: 'error', locksOut: 'the servers', find: hiddenInternalUser },
   {
     code: 'initial-password-missing',
     severity: 'error',
@@ -76,35 +109,49 @@ export const chainChecks: readonly Check[] = [
   {
     code: 'extension-not-loaded',
     severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) => {
       const loaded = listOf(server, 'druid.extensions.loadList')
-      if (loaded === undefined || loaded.includes('druid-basic-security') || !requiresBasicLogin(server))
-        return []
-      return [
-        {
-          at: placeOf(server, 'druid.extensions.loadList'),
-          problem: `[druid.extensions.loadList] does not contain [druid-basic-security], but the chain has an authenticator of type [basic]`,
-          effect: 'The servers will not start: they do not know this type of authenticator.',
-          fix: 'Add "druid-basic-security" to [druid.extensions.loadList].',
-        },
-      ]
+      if (loaded === undefined) return []
+      return [...new Set(chainOf(server).flatMap(({ type }) => type ?? []))].flatMap((type): Hit[] => {
+        const extension = extensionOfType[type]
+        if (extension === undefined || loaded.includes(extension)) return []
+        return [
+          {
+            at: placeOf(server, 'druid.extensions.loadList'),
+            problem: `[druid.extensions.loadList] does not contain [${extension}], but the chain has an authenticator of type [${type}]`,
+            effect: 'The servers will not start: they do not know this type of authenticator.',
+            fix: `Add "${extension}" to [druid.extensions.loadList].`,
+          },
+        ]
+      })
     },
   },
 ]
 
 function withoutChain(server: Server): Hit {
-  const [configured] = definedNames(server, 'authenticator')
-  const property = configured === undefined ? chainProperty : `druid.auth.authenticator.${configured}.type`
+  const {
+    names: [configured],
+    ...unset
+  } = unsetList(server, 'authenticator')
   return {
-    at: placeOf(server, server.properties.has(chainProperty) ? chainProperty : property),
-    problem: server.properties.has(chainProperty)
-      ? `[${chainProperty}] is an empty list`
-      : configured === undefined
-        ? `[${chainProperty}] is not set`
-        : `The authenticator [${configured}] is configured, but [${chainProperty}] is not set`,
+    ...unset,
     effect: 'Anyone who can reach a server can read, change, and delete everything.',
     fix: `Set [${chainProperty}] to a JSON list of authenticators, such as ["${configured ?? 'metadata'}"].`,
+    ...(configured !== undefined ? { up: refusesUnlikeDruid } : {}),
   }
+}
+
+function repeatedNames(server: Server, property: string): Hit[] {
+  const names = listOf(server, property) ?? []
+  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index))
+  return [...repeated].map((name) => ({
+    at: placeOf(server, property),
+    problem: `[${property}] contains [${name}] more than once`,
+    effect: 'The servers will not start.',
+    fix: `Remove all but one [${name}] from the list.`,
+  }))
 }
 
 function undefinedAuthenticators(server: Server): Hit[] {
@@ -126,22 +173,46 @@ function undefinedAuthenticators(server: Server): Hit[] {
 }
 
 /** A basic authenticator that rejects unknown users ends the chain for logins with a user name and password. */
-function unreachable(server: Server): Hit[] {
+function unreachable(server: Server, input: CheckInput): Hit[] {
   const reached = reachableBasics(server)
   const last = reached.at(-1)
   const missed = chainOf(server).filter(
     (one) => one.type === 'basic' && !reached.some(({ name }) => name === one.name),
   )
   if (last === undefined || missed.length === 0) return []
+  const names = missed.map(({ name }) => name).join(', ')
+  const internal = missedInternalUser(server, reached, missed, input)
   const property = `${last.prefix}.skipOnFailure`
   return [
     {
       at: server.properties.has(property) ? placeOf(server, property) : placeOf(server, chainProperty),
       problem: `[${property}] is [false], so [${last.name}] rejects users that it does not know`,
-      effect: `Users of [${missed.map(({ name }) => name).join(', ')}] cannot log in: [${last.name}] rejects them first.`,
+      effect:
+        internal === undefined
+          ? `Users of [${names}] cannot log in: [${last.name}] rejects them first.`
+          : `Users of [${names}] cannot log in: [${last.name}] rejects them first. One of them is [${internal}], so servers cannot call each other.`,
       fix: `Set [${property}] to true.`,
+      ...(internal === undefined ? {} : { locksOut: 'the servers', up: neverReady }),
     },
   ]
+}
+
+/** Returns the internal user if only an authenticator that is never reached stores it. */
+function missedInternalUser(
+  server: Server,
+  reached: readonly Authenticator[],
+  missed: readonly Authenticator[],
+  { facts }: CheckInput,
+): string | undefined {
+  const user = textOf(server, 'druid.escalator.internalClientUsername')
+  if (textOf(server, 'druid.escalator.type') !== 'basic' || user === undefined) return undefined
+  const stores = (one: Authenticator) => one.users === 'stored'
+  const isMissed = missed.some((one) => stores(one) && server.properties.has(initialPasswordOf(one, user)))
+  const isInDirectory = reached.some((one) => {
+    const result = facts.directoryOf(server, one)
+    return result?.kind === 'searched' && result.found.includes(user)
+  })
+  return isMissed && !isInDirectory && !reached.some(stores) ? user : undefined
 }
 
 /**

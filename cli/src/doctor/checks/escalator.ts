@@ -1,6 +1,8 @@
-import { flagOf, listOf, type Property, placeOf, type Server, secretOf, textOf } from '../configuration.ts'
+import { flagOf, type Property, placeOf, type Server, secretOf, textOf } from '../configuration.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
 import {
+  allowsEverything,
+  authorizersOf,
   authorizersProperty,
   chainOf,
   chainProperty,
@@ -9,6 +11,7 @@ import {
   reachableBasics,
   requiresBasicLogin,
 } from '../logins.ts'
+import { neverReady, refusesUnlikeDruid, startsAnyway } from '../up-effects.ts'
 
 const typeProperty = 'druid.escalator.type'
 const userProperty = 'druid.escalator.internalClientUsername'
@@ -25,6 +28,7 @@ export const escalatorChecks: readonly Check[] = [
   {
     code: 'escalator-missing',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server) => {
       if (!requiresBasicLogin(server) || !['noop', undefined].includes(textOf(server, typeProperty)))
         return []
@@ -41,6 +45,7 @@ export const escalatorChecks: readonly Check[] = [
   {
     code: 'escalator-incomplete',
     severity: 'error',
+    locksOut: 'the servers',
     find: (server) =>
       [userProperty, passwordProperty, authorizerProperty]
         .filter((property) => hasBasicEscalator(server) && !server.properties.has(property))
@@ -49,27 +54,55 @@ export const escalatorChecks: readonly Check[] = [
           problem: `[${typeProperty}] is basic, but [${property}] is not set`,
           effect: cannotCall,
           fix: `Set [${property}].`,
+          // svc has a default for the user, and does not need the authorizer.
+          up: property === passwordProperty ? refusesUnlikeDruid : startsAnyway,
         })),
   },
-  { code: 'escalator-differs', severity: 'error', find: differences },
-  { code: 'escalator-password-wrong', severity: 'error', find: wrongPassword },
+  { code: 'escalator-differs', severity: 'error', locksOut: 'the servers', find: differences },
+  { code: 'escalator-password-wrong', severity: 'error', locksOut: 'the servers', find: wrongPassword },
   {
     code: 'internal-user-not-created',
-    severity: 'warning',
-    find: (server) => {
-      const user = textOf(server, userProperty)
-      const reached = reachableBasics(server)
-      const isStored = reached.length > 0 && reached.every(({ users }) => users === 'stored')
-      if (!hasBasicEscalator(server) || !isStored || user === undefined || user === createdInternalUser)
-        return []
-      if (user === 'admin' && reached.some((one) => server.properties.has(initialPasswordOf(one, user))))
-        return []
+    severity: 'error',
+    locksOut: 'the servers',
+    find: (server, input) => {
+      const user = missingUser(server)
+      if (user === undefined || directoriesAnswer(server, user, input) !== 'missing') return []
       return [
         {
           at: placeOf(server, userProperty),
-          problem: `[${userProperty}] is [${user}], but [initialInternalClientPassword] creates only the user [${createdInternalUser}]`,
+          problem:
+            user === createdInternalUser
+              ? `No authenticator that stores users has [initialInternalClientPassword], which creates the user [${user}] in [${userProperty}]`
+              : `[${userProperty}] is [${user}], but [initialInternalClientPassword] creates only the user [${createdInternalUser}]`,
           effect: `${cannotCall} This lasts until someone creates the user and gives it all permissions.`,
-          fix: `Set [${userProperty}] to ${createdInternalUser}, unless the user already exists.`,
+          fix:
+            user === createdInternalUser
+              ? 'Set [initialInternalClientPassword], unless the user already exists.'
+              : `Set [${userProperty}] to ${createdInternalUser}, unless the user already exists.`,
+          ...(user === createdInternalUser ? { up: neverReady } : {}),
+        },
+      ]
+    },
+  },
+  {
+    code: 'internal-user-not-checked',
+    severity: 'info',
+    find: (server, input) => {
+      const user = missingUser(server)
+      if (user === undefined || directoriesAnswer(server, user, input) !== 'unknown') return []
+      // A user in an authenticator that is never reached is a different finding.
+      if (
+        canBeCreated(user) &&
+        chainOf(server).some((one) => server.properties.has(initialPasswordOf(one, user)))
+      )
+        return []
+      const names = reachableDirectories(server).map(({ name }) => name)
+      return [
+        {
+          at: placeOf(server, userProperty),
+          problem: `[${userProperty}] is [${user}], which only the directory [${names.join(', ')}] may have, and svc has not searched it`,
+          effect: `If the directory does not have this user: ${cannotCall}`,
+          fix: 'Run the command without --offline where it can connect to the directory.',
         },
       ]
     },
@@ -79,8 +112,9 @@ export const escalatorChecks: readonly Check[] = [
     severity: 'error',
     find: (server) => {
       const name = textOf(server, authorizerProperty)
-      const known = listOf(server, authorizersProperty) ?? []
+      const known = authorizersOf(server)
       if (!hasBasicEscalator(server) || name === undefined || known.includes(name)) return []
+      if (allowsEverything(server) || known.length === 0) return []
       return [
         {
           at: placeOf(server, authorizerProperty),
@@ -93,6 +127,37 @@ export const escalatorChecks: readonly Check[] = [
   },
   { code: 'logins-differ', severity: 'error', find: differentLogins },
 ]
+
+const canBeCreated = (user: string): boolean => user === createdInternalUser || user === 'admin'
+
+const reachableDirectories = (server: Server) =>
+  reachableBasics(server).filter(({ users }) => users === 'directory')
+
+/** Returns the user of the escalator if no authenticator that a login can reach creates it in the metadata store. */
+function missingUser(server: Server): string | undefined {
+  const user = textOf(server, userProperty)
+  const reached = reachableBasics(server)
+  if (!hasBasicEscalator(server) || user === undefined || reached.length === 0) return undefined
+  const isCreated = reached.some(
+    (one) => one.users === 'stored' && server.properties.has(initialPasswordOf(one, user)),
+  )
+  return canBeCreated(user) && isCreated ? undefined : user
+}
+
+/** Returns whether the directories that a login can reach have a user. Without any, the user is missing. */
+function directoriesAnswer(
+  server: Server,
+  user: string,
+  { facts }: CheckInput,
+): 'found' | 'missing' | 'unknown' | 'reported' {
+  // If there is no other authenticator, the checks of the directory report that.
+  const directories = reachableDirectories(server)
+  const results = directories.map((one) => facts.directoryOf(server, one))
+  if (results.some((result) => result?.kind === 'searched' && result.found.includes(user))) return 'found'
+  if (results.includes(undefined)) return 'unknown'
+  const isSearched = results.every((result) => result?.kind === 'searched' && result.findsAnyone)
+  return isSearched && (directories.length === 0 || chainOf(server).length > 1) ? 'missing' : 'reported'
+}
 
 /** Compares a server with one that uses the common file, or with what most servers have. */
 function differences(server: Server, { configuration: { servers, commonFile } }: CheckInput): Hit[] {
@@ -109,6 +174,7 @@ function differences(server: Server, { configuration: { servers, commonFile } }:
         problem: `[${property}] on [${server.name}] differs from the value on other servers, such as [${usual.name}]`,
         effect: `[${server.name}] cannot log in to the other servers, and they cannot log in to it.`,
         fix: `Remove the property from [${server.file}], so that the value in the common file applies.`,
+        ...(property === typeProperty && !hasBasicEscalator(server) ? { up: refusesUnlikeDruid } : {}),
       },
     ]
   })

@@ -11,6 +11,7 @@ import { nameChecks } from './names.ts'
 import { passwordChecks } from './passwords.ts'
 import { runningServerChecks } from './running-servers.ts'
 import { storeChecks } from './stores.ts'
+import { tlsNameChecks } from './tls-names.ts'
 import { valueChecks } from './values.ts'
 
 /** All checks of a configuration, one table for each topic. */
@@ -22,6 +23,7 @@ export const allChecks: readonly Check[] = [
   ...directoryChecks,
   ...directoryProbeChecks,
   ...tlsChecks,
+  ...tlsNameChecks,
   ...storeChecks,
   ...javaTrustStoreChecks,
   ...certificateChecks,

@@ -35,6 +35,14 @@ export const javaTrustStoreChecks: readonly Check[] = [
         }
       : undefined,
   ),
+  ofJavaTrustStore('java-trust-store-not-a-file', ({ path, property }, content) =>
+    content?.kind === 'notAFile'
+      ? {
+          problem: `The trust store [${path}] from [-D${property}] is ${content.is}, not a file`,
+          fix: 'Use the path of the file with the certificates.',
+        }
+      : undefined,
+  ),
   ofJavaTrustStore('java-trust-store-closed', ({ path, property, password }, content) => {
     if (content?.kind !== 'closed') return undefined
     if (content.reason === 'format')

@@ -16,8 +16,8 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
   unreachable: {
     code: 'directory-unreachable',
     end: 'url',
-    problem: ({ address }) =>
-      `The directory at [${address?.host}:${address?.port}] cannot be reached from this machine`,
+    problem: ({ addresses }) =>
+      `The directory at [${addresses.map(({ host, port }) => `${host}:${port}`).join(', ')}] cannot be reached from this machine`,
     fix: 'Check the host, the port, and firewalls. If this machine reaches the directory at another address, add --map. To skip the connection, add --offline.',
   },
   untrusted: {
@@ -81,6 +81,7 @@ function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
       problem: `The directory has no user [${user}] (the value of [druid.escalator.internalClientUsername]), and no authenticator stores users`,
       effect:
         'Servers reject calls from other servers: segments are not loaded, tasks do not start, and queries fail.',
+      locksOut: 'the servers',
       fix: 'Create the user in the directory, or add an authenticator that stores users (with skipOnFailure=true) before the directory authenticator.',
     }),
   ]

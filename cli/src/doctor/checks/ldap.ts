@@ -1,15 +1,35 @@
-import { isBalancedFilter, parseDistinguishedName } from '@svc/domain/access'
-import { flagOf, placeOf } from '../configuration.ts'
-import type { Check } from '../findings.ts'
+import {
+  filterFormatProblem,
+  hasPlaceholder,
+  isBalancedFilter,
+  parseDistinguishedName,
+} from '@svc/domain/access'
+import { flagOf, placeOf, type Server, secretOf } from '../configuration.ts'
+import type { Check, CheckInput, Hit } from '../findings.ts'
+import { chainOf, directoryPropertiesOf } from '../logins.ts'
 import { usesLdaps } from '../stores.ts'
+import { fillsEveryPlaceholder, refusesUnlikeDruid, sameEffect } from '../up-effects.ts'
 import { javaTrustStoreNote } from './java-trust-store.ts'
-import { nobodyLogsIn, ofDirectory } from './ldap-check.ts'
+import { type Directory, nobodyLogsIn, ofDirectory, usersOf } from './ldap-check.ts'
+
+/** The effect of properties without which Druid fails when it searches for a user. */
+const loginsFail = 'Every login that reaches the directory fails with status 500.'
 
 /** Checks of the properties of LDAP directories. */
 export const directoryChecks: readonly Check[] = [
-  ofDirectory('directory-url-invalid', 'error', ({ hit, address, property }, server) => {
+  {
+    code: 'directory-not-used',
+    severity: 'error',
+    find: (server) => unusedDirectories(server, (type) => type !== 'metadata'),
+  },
+  {
+    code: 'directory-properties-unused',
+    severity: 'warning',
+    find: (server) => unusedDirectories(server, (type) => type === 'metadata'),
+  },
+  ofDirectory('directory-url-invalid', 'error', ({ hit, addresses, property }, server) => {
     const { problem } = server.properties.get(property('url')) ?? {}
-    if (address !== undefined || problem !== undefined) return []
+    if (addresses.length > 0 || problem !== undefined) return []
     return [
       hit('url', {
         problem: server.properties.has(property('url'))
@@ -20,8 +40,9 @@ export const directoryChecks: readonly Check[] = [
       }),
     ]
   }),
-  ofDirectory('directory-plaintext', 'warning', ({ hit, address, name }) =>
-    address === undefined || address.isTls || isLoopback(address.host)
+  ofDirectory('directory-plaintext', 'warning', ({ hit, addresses, name }) => {
+    const address = addresses.find(({ isTls, host }) => !isTls && !isLoopback(host))
+    return address === undefined
       ? []
       : [
           hit('url', {
@@ -30,10 +51,11 @@ export const directoryChecks: readonly Check[] = [
               'Anyone on the network between the servers and the directory can read the password of every user who logs in.',
             fix: 'Use ldaps://, and set [druid.auth.basic.ssl.trustStorePath].',
           }),
-        ],
-  ),
-  ofDirectory('directory-port-swapped', 'warning', ({ hit, address }) =>
-    (address?.isTls && address.port === 389) || (address?.isTls === false && address.port === 636)
+        ]
+  }),
+  ofDirectory('directory-port-swapped', 'warning', ({ hit, addresses }) => {
+    const address = addresses.find(({ isTls, port }) => port === (isTls ? 389 : 636))
+    return address !== undefined
       ? [
           hit('url', {
             problem: address.isTls
@@ -43,9 +65,10 @@ export const directoryChecks: readonly Check[] = [
             fix: address.isTls ? 'Use port 636.' : 'Use ldaps:// instead.',
           }),
         ]
-      : [],
-  ),
-  ofDirectory('directory-base-invalid', 'error', ({ hit, property, text }, server) => {
+      : []
+  }),
+  ofDirectory('directory-base-invalid', 'error', (directory, server) => {
+    const { hit, property, text } = directory
     const baseDn = text('baseDn')
     if (server.properties.get(property('baseDn'))?.problem) return []
     if (baseDn !== undefined && parseDistinguishedName(baseDn) !== undefined) return []
@@ -55,30 +78,25 @@ export const directoryChecks: readonly Check[] = [
           baseDn === undefined
             ? `[${property('baseDn')}] is not set`
             : `[${property('baseDn')}] is [${baseDn}], which is not a distinguished name`,
-        effect: nobodyLogsIn,
+        effect: baseDn === undefined ? loginsFail : nobodyLogsIn,
         fix: 'Use the distinguished name of the entry that contains the users, such as ou=users,dc=example,dc=com.',
+        ...(baseDn === undefined ? { up: refusesUnlikeDruid, locksOut: usersOf([directory]) } : {}),
       }),
     ]
   }),
-  ofDirectory('directory-filter-invalid', 'error', ({ hit, property, text }, _server, { facts }) => {
-    const filter = text('userSearch')
-    const problem =
-      filter === undefined
-        ? undefined
-        : filter.includes('%s')
-          ? isBalancedFilter(filter)
-            ? facts.filterProblem(filter)
-            : 'its parentheses are not balanced'
-          : 'it does not contain %s, the placeholder for the user name'
-    if (filter === undefined || problem === undefined) return []
-    return [
-      hit('userSearch', {
-        problem: `[${property('userSearch')}] is [${filter}]: ${problem}`,
-        effect: nobodyLogsIn,
-        fix: 'Use a filter in parentheses, such as (&(uid=%s)(objectClass=inetOrgPerson)).',
-      }),
-    ]
-  }),
+  ofDirectory('directory-filter-missing', 'error', (directory, server) =>
+    server.properties.has(directory.property('userSearch'))
+      ? []
+      : [
+          directory.hit('userSearch', {
+            problem: `[${directory.property('userSearch')}] is not set`,
+            effect: loginsFail,
+            fix: 'Set the property to a filter with %s in place of the user name, such as (uid=%s).',
+            locksOut: usersOf([directory]),
+          }),
+        ],
+  ),
+  ofDirectory('directory-filter-invalid', 'error', invalidFilter),
   ofDirectory('directory-password-missing', 'error', ({ hit, property, text }, server) =>
     text('bindUser') === undefined || server.properties.has(property('bindPassword'))
       ? []
@@ -91,8 +109,21 @@ export const directoryChecks: readonly Check[] = [
           }),
         ],
   ),
-  ofDirectory('directory-trust-missing', 'error', ({ hit, address }, server, input) =>
-    !address?.isTls || server.properties.has('druid.auth.basic.ssl.trustStorePath')
+  ofDirectory('directory-bind-swapped', 'error', ({ hit, property, text }, server) => {
+    const user = text('bindUser')
+    const password = secretOf(server, property('bindPassword'))?.reveal()
+    if (user === undefined || password === undefined) return []
+    if (!isEntryName(password) || isBindName(user)) return []
+    return [
+      hit('bindUser', {
+        problem: `[${property('bindUser')}] is not a distinguished name, but [${property('bindPassword')}] is one: they are probably swapped`,
+        effect: nobodyLogsIn,
+        fix: 'Swap the two values.',
+      }),
+    ]
+  }),
+  ofDirectory('directory-trust-missing', 'error', ({ hit, addresses }, server, input) =>
+    !addresses.some(({ isTls }) => isTls) || server.properties.has('druid.auth.basic.ssl.trustStorePath')
       ? []
       : [
           hit('url', {
@@ -118,6 +149,69 @@ export const directoryChecks: readonly Check[] = [
         : [],
   },
 ]
+
+function invalidFilter(directory: Directory, _server: Server, { facts }: CheckInput): Hit[] {
+  const { hit, property, text } = directory
+  const filter = text('userSearch')
+  if (filter === undefined) return []
+  const problem = !hasPlaceholder(filter)
+    ? 'it does not contain %s, the placeholder for the user name'
+    : isBalancedFilter(filter)
+      ? facts.filterProblem(filter)
+      : 'its parentheses are not balanced'
+  const formatProblem = filterFormatProblem(filter)
+  if (problem === undefined && formatProblem === undefined) return []
+  return [
+    hit('userSearch', {
+      problem: `[${property('userSearch')}] is [${filter}]: ${problem ?? formatProblem}`,
+      effect: formatProblem === undefined ? nobodyLogsIn : loginsFail,
+      fix:
+        problem === undefined
+          ? 'Use %1$s for each user name and %% for each percent sign, such as (|(uid=%1$s)(mail=%1$s)).'
+          : 'Use a filter in parentheses, such as (&(uid=%s)(objectClass=inetOrgPerson)).',
+      locksOut: usersOf([directory]),
+      ...(problem === undefined ? { up: fillsEveryPlaceholder } : {}),
+    }),
+  ]
+}
+
+/** Without a valid type, Druid uses the metadata store, and ignores the properties of the directory. */
+function unusedDirectories(server: Server, isReported: (type: string | undefined) => boolean): Hit[] {
+  return chainOf(server)
+    .filter(({ users }) => users === 'stored')
+    .flatMap((authenticator): Hit[] => {
+      const type = `${authenticator.prefix}.credentialsValidator.type`
+      const written = server.properties.get(type)
+      const ignored = directoryPropertiesOf(server, authenticator)
+      const [first] = ignored
+      if (first === undefined || written?.problem !== undefined || !isReported(written?.value)) return []
+      const is =
+        written === undefined
+          ? 'is not set'
+          : `is [${written.value}]${written.value === 'metadata' ? '' : ', which is not a valid type'}`
+      return [
+        {
+          at: placeOf(server, written === undefined ? first : type),
+          problem: `[${type}] ${is}, so Druid does not use the properties of the directory: [${ignored.join(', ')}]`,
+          effect: `Druid looks for the users of [${authenticator.name}] in the metadata store, so no directory user can log in.`,
+          fix: `Set [${type}] to ldap, or remove the properties of the directory.`,
+          up: written === undefined || written.value === 'metadata' ? sameEffect : refusesUnlikeDruid,
+        },
+      ]
+    })
+}
+
+const commonAttribute = /^\s*(cn|uid|ou|dc|o)\s*=/i
+
+/** Returns whether a text has several parts, such as `cn=search,dc=example,dc=com`. A password may contain an equals sign. */
+const isEntryName = (text: string): boolean =>
+  commonAttribute.test(text) && (parseDistinguishedName(text)?.length ?? 0) > 1
+
+/** Returns whether a text can be the name of a bind user. Active Directory also accepts `user@domain` and `DOMAIN\user`. */
+const isBindName = (text: string): boolean =>
+  commonAttribute.test(text) ||
+  (parseDistinguishedName(text)?.length ?? 0) > 1 ||
+  /^\s*([\w.-]+@[\w-]+(\.[\w-]+)+|[\w.-]+\\[\w.-]+)\s*$/.test(text)
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || host.startsWith('127.')

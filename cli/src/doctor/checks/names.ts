@@ -32,6 +32,9 @@ const known = [
   authorizersProperty,
 ]
 
+/** Other lines may be parts of a value, even of a password. */
+const isPropertyName = (name: string): boolean => /^[A-Za-z][\w-]*(\.[\w-]+)+$/.test(name)
+
 /** Checks of the spelling of properties: Druid ignores those that it does not know. */
 export const nameChecks: readonly Check[] = [
   {
@@ -56,11 +59,28 @@ export const nameChecks: readonly Check[] = [
       }),
   },
   {
+    code: 'line-continued',
+    severity: 'error',
+    find: (server, { configuration }) =>
+      configuration.continuations
+        .filter(({ file, name }) => isPropertyName(name) && server.properties.get(name)?.file === file)
+        .map(({ file, name, line, swallowed }) => ({
+          at: { file, line },
+          problem: `The line ends with a backslash, so the next line is part of the value of [${name}]`,
+          effect:
+            swallowed === undefined
+              ? `The value of [${name}] ends with the text of a comment.`
+              : `[${swallowed}] is not set, and the value of [${name}] ends with the text of that line.`,
+          fix: 'Remove the backslash at the end of the line. To end a value with a backslash, write two.',
+        })),
+  },
+  {
     code: 'property-repeated',
     severity: 'warning',
     find: (server, { configuration }) =>
       configuration.repetitions
         .filter(({ file, name }) => server.properties.get(name)?.file === file)
+        .filter(({ name }) => isPropertyName(name))
         .map(({ file, name, line, lastLine }) => ({
           at: { file, line: lastLine },
           problem: `[${name}] is also set on line ${line} of the same file`,

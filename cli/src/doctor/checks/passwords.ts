@@ -1,8 +1,9 @@
-import { isSecretName, type Property, type Server } from '../configuration.ts'
+import type { Property, Server } from '../configuration.ts'
 import type { Check } from '../findings.ts'
+import { isSecretName } from '../secret-names.ts'
 
 /** Passwords in Druid's documentation and in examples that people copy. */
-const publicPasswords: ReadonlySet<string> = new Set([
+export const publicPasswords: ReadonlySet<string> = new Set([
   'password1',
   'password2',
   'password',
@@ -72,6 +73,8 @@ export const passwordChecks: readonly Check[] = [
   {
     code: 'value-malformed',
     severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) =>
       propertiesOf(server, isSecurity).flatMap((property) =>
         property.problem?.kind === 'malformed'

@@ -1,6 +1,13 @@
 import { placeOf, type Server } from '../configuration.ts'
 import type { Check, CheckInput, Hit, Severity } from '../findings.ts'
-import { type OwnedStoreUse, type StoreContent, type StoreOwner, storeUses, usedKey } from '../stores.ts'
+import {
+  lockedOutBy,
+  type OwnedStoreUse,
+  type StoreContent,
+  type StoreOwner,
+  storeUses,
+  usedKey,
+} from '../stores.ts'
 
 const effects: Readonly<Record<`${StoreOwner} ${OwnedStoreUse['kind']}`, string>> = {
   'druid.server.https key': 'The server does not start, or every TLS connection to it fails.',
@@ -37,7 +44,7 @@ const ofStore = (
       const { end, effect = effects[`${use.owner} ${use.kind}`], problem, fix } = found
       const property = end === undefined ? use.property : `${use.owner}.${end}`
       const at = placeOf(server, server.properties.has(property) ? property : use.property)
-      return [{ at, problem, effect, fix }]
+      return [{ at, problem, effect, fix, locksOut: lockedOutBy(use) }]
     }),
 })
 
@@ -70,6 +77,14 @@ export const storeChecks: readonly Check[] = [
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] from [${use.property}] does not exist`,
           fix: 'Use the path of an existing file. If the file has a different path on this machine, add --map.',
+        }
+      : undefined,
+  ),
+  ofStore('store-not-a-file', 'error', (use, content) =>
+    content?.kind === 'notAFile'
+      ? {
+          problem: `The ${purposeOf(use)} [${use.path}] from [${use.property}] is ${content.is}, not a file`,
+          fix: 'Use the path of the file with the store.',
         }
       : undefined,
   ),
@@ -109,17 +124,20 @@ export const storeChecks: readonly Check[] = [
         }
       : undefined,
   ),
-  ofStore('store-type-missing', 'error', ({ owner, property }, _content, server) =>
-    owner === 'druid.server.https' &&
-    property.endsWith('keyStorePath') &&
-    !server.properties.has(`${owner}.keyStoreType`)
-      ? {
-          problem: `[${property}] is set, but [${owner}.keyStoreType] is not`,
-          effect: 'The server does not start: Druid has no default type for key stores.',
-          fix: `Set [${owner}.keyStoreType] to jks or pkcs12.`,
-        }
-      : undefined,
-  ),
+  {
+    prevents: 'start',
+    ...ofStore('store-type-missing', 'error', ({ owner, property }, _content, server) =>
+      owner === 'druid.server.https' &&
+      property.endsWith('keyStorePath') &&
+      !server.properties.has(`${owner}.keyStoreType`)
+        ? {
+            problem: `[${property}] is set, but [${owner}.keyStoreType] is not`,
+            effect: 'The server does not start: Druid has no default type for key stores.',
+            fix: `Set [${owner}.keyStoreType] to jks or pkcs12.`,
+          }
+        : undefined,
+    ),
+  },
   ofOpenStore('stores-swapped', (use, content, server, { facts }) => {
     const other = counterpartOf(use, server)
     if (use.kind !== 'key' || hasKey(content) || other === undefined || !hasKey(facts.storeOf(other)))

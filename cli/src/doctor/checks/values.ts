@@ -1,7 +1,9 @@
 import { similarName } from '@svc/domain/validation'
 import { definitionOf } from '@svc/shared/config'
-import { hasOuterSpaces, isListText, type Server } from '../configuration.ts'
+import { hasOuterSpaces, isListText, listOf, type Server } from '../configuration.ts'
+import { druidExtensions } from '../druid-extensions.ts'
 import type { Check } from '../findings.ts'
+import { authorizersProperty, chainOf, chainProperty, directoryPropertiesOf } from '../logins.ts'
 
 /** What Druid accepts, for types that Druid and svc parse in the same way. Each type is found by svc's description of it. */
 const accepted: readonly (readonly [described: RegExp, isAccepted: (text: string) => boolean])[] = [
@@ -15,23 +17,59 @@ const accepted: readonly (readonly [described: RegExp, isAccepted: (text: string
 const typeNames: readonly (readonly [end: RegExp, names: readonly string[]])[] = [
   [
     /^druid\.auth\.authenticator\.[^.]+\.type$/,
-    ['basic', 'allowAll', 'anonymous', 'trustedDomain', 'kerberos', 'pac4j'],
+    ['basic', 'allowAll', 'anonymous', 'trustedDomain', 'kerberos', 'pac4j', 'jwt'],
   ],
-  [/^druid\.auth\.authenticator\.[^.]+\.credentialsValidator\.type$/, ['metadata', 'ldap']],
   [/^druid\.auth\.authorizer\.[^.]+\.type$/, ['basic', 'allowAll', 'pac4j', 'ranger', 'opa']],
-  [/^druid\.auth\.authorizer\.[^.]+\.roleProvider\.type$/, ['metadata', 'ldap']],
   [/^druid\.escalator\.type$/, ['noop', 'basic', 'kerberos', 'pac4j']],
 ]
 
+/** Types that have a default, which Druid also uses instead of types that it does not know. */
+const typeWithDefault =
+  /^(druid\.auth\.authenticator\.[^.]+)\.credentialsValidator\.type$|^druid\.auth\.authorizer\.[^.]+\.roleProvider\.type$/
+
+/** Returns whether Druid does not know a type. That of a directory is a different finding. */
+function isIgnoredType(server: Server, name: string, value: string): boolean {
+  const [isType, prefix] = typeWithDefault.exec(name) ?? []
+  if (isType === undefined || ['metadata', 'ldap'].includes(value)) return false
+  return prefix === undefined || directoryPropertiesOf(server, { prefix }).length === 0
+}
+
+const iterations = /^(druid\.auth\.authenticator\.([^.]+))\.(credentialsValidator\.)?credentialIterations$/
+
+/** Returns whether a basic authenticator of the chain has a number of iterations that Jackson does not read as an integer. */
+function isInvalidCount(server: Server, property: string, value: string): boolean {
+  const [, , name, validator] = iterations.exec(property) ?? []
+  const owner = chainOf(server).find((one) => one.name === name)
+  if (owner?.users === undefined || (validator !== undefined && owner.users !== 'directory')) return false
+  return !/^([+-]?\d+|null|)$/.test(value.trim())
+}
+
 /** Returns what Druid expects instead of a value; undefined if it accepts the value. */
-function expectedInstead(name: string, value: string): string | undefined {
+function expectedInstead(server: Server, name: string, value: string): string | undefined {
   const { type } = definitionOf(name.replace(/^druid\./, 'svc.'))?.definition ?? {}
   const [, isAccepted] = accepted.find(([described]) => described.test(type?.allowed ?? '')) ?? []
   if (isAccepted?.(value.trim()) === false) return type?.allowed
+  if (isInvalidCount(server, name, value)) return 'an integer'
   const [, names] = typeNames.find(([end]) => end.test(name)) ?? []
-  const near = names?.includes(value) ? undefined : similarName(value, names ?? [])
-  return near === undefined ? undefined : `[${near}]`
+  if (names === undefined || names.includes(value)) return undefined
+  const near = similarName(value, names)
+  if (near !== undefined) return `[${near}]`
+  return isUsedType(server, name) && !mayHaveOtherTypes(server) ? `one of [${names.join(', ')}]` : undefined
 }
+
+/** Druid does not read the type of an authenticator or authorizer that is not listed. */
+function isUsedType(server: Server, property: string): boolean {
+  const [, kind, name = ''] = /^druid\.auth\.(authenticator|authorizer)\.([^.]+)\.type$/.exec(property) ?? []
+  if (kind === undefined) return true
+  return (
+    listOf(server, kind === 'authenticator' ? chainProperty : authorizersProperty)?.includes(name) ?? false
+  )
+}
+
+/** Returns whether an extension that is not part of Druid may add types. */
+const mayHaveOtherTypes = (server: Server): boolean =>
+  server.properties.has('druid.extensions.loadList') &&
+  !listOf(server, 'druid.extensions.loadList')?.every((extension) => druidExtensions.has(extension))
 
 const valuesOf = ({ properties }: Server) =>
   [...properties.values()].flatMap((property) =>
@@ -43,10 +81,12 @@ export const valueChecks: readonly Check[] = [
   {
     code: 'value-invalid',
     severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
     find: (server) =>
       valuesOf(server).flatMap((property) => {
         const { name, value } = property
-        const expected = expectedInstead(name, value)
+        const expected = expectedInstead(server, name, value)
         if (expected === undefined) return []
         return [
           {
@@ -57,6 +97,19 @@ export const valueChecks: readonly Check[] = [
           },
         ]
       }),
+  },
+  {
+    code: 'type-ignored',
+    severity: 'warning',
+    find: (server) =>
+      valuesOf(server)
+        .filter(({ name, value }) => isIgnoredType(server, name, value))
+        .map((property) => ({
+          at: property,
+          problem: `Invalid value [${property.value}] for [${property.name}]: expected [metadata] or [ldap]`,
+          effect: 'Druid ignores the value and uses [metadata].',
+          fix: 'Correct the value.',
+        })),
   },
   {
     code: 'value-spaces',

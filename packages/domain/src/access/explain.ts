@@ -3,7 +3,7 @@ import {
   type Access,
   type CompileOptions,
   type CompilePattern,
-  compilePermissions,
+  compilePermission,
   grants,
   type Permission,
 } from './permission.ts'
@@ -67,7 +67,7 @@ export function explainAccess(
               role,
               permission,
               grants: isNamed(access)
-                ? compilePermissions([permission], compilePattern, options).some((one) => grants(one, access))
+                ? grants(compilePermission(permission, compilePattern, options), access)
                 : permission.resource.name === everyName || null,
             })),
         )

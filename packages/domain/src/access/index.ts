@@ -7,12 +7,15 @@ export {
   permissionsOf,
   permissionsOfRoles,
 } from './authorizer-roles.ts'
+export { type AuthenticatorStep, type DirectoryStep, directoryStepText } from './directory-step.ts'
 export { parseDistinguishedName } from './distinguished-name.ts'
 export { type AccessExplanation, type ExplainedAccess, explainAccess } from './explain.ts'
-export { isBalancedFilter } from './ldap-filter.ts'
+export { handshakeAdvice } from './handshake-advice.ts'
+export { fillFilter, filterFormatProblem, hasPlaceholder, isBalancedFilter } from './ldap-filter.ts'
 export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'
 export {
   type ChainOutcome,
+  type DirectoryProblem,
   type HasPassword,
   isHiddenUser,
   type LoginChain,
@@ -20,6 +23,14 @@ export {
   walkChain,
   walkChainNow,
 } from './login-chain.ts'
+export {
+  chainFailure,
+  type LoginFailure,
+  type LoginFailureCause,
+  loginFailure,
+  refusalReasons,
+  tooManyFailuresText,
+} from './login-failure.ts'
 export { allowedPasswords, isAllowedPassword, maxPasswordLength } from './login-texts.ts'
 export { missingPermission, resourceText } from './missing-permission.ts'
 export {
@@ -31,3 +42,11 @@ export {
   shownPermissionSchema,
 } from './parse-permissions.ts'
 export * from './permission.ts'
+export {
+  certificateRows,
+  type DescribedCertificate,
+  type Recorded,
+  type RefusedHandshake,
+  type RefusedRequest,
+  refusalsAtRouter,
+} from './refusals.ts'

@@ -13,7 +13,7 @@ const chain: LoginChain = {
 const openChain: LoginChain = { ...chain, members: [...chain.members, { name: 'all', users: 'everyone' }] }
 
 const known = (identity: string): LoginVerdict => ({ kind: 'known', identity, groups: [] })
-const unavailable: LoginVerdict = { kind: 'unavailable', message: 'No response' }
+const unavailable = { kind: 'unavailable', message: 'No response' } as const satisfies LoginVerdict
 
 interface Case {
   readonly name: string
@@ -39,7 +39,7 @@ const cases: readonly Case[] = [
     name: 'a wrong password ends the walk',
     stored: ['ann'],
     answers: { 'stored ann': { kind: 'wrong', identity: 'ann' }, 'second ann': known('ann') },
-    outcome: { kind: 'wrong', identity: 'ann' },
+    outcome: { kind: 'wrong', identity: 'ann', authenticator: 'stored' },
     questions: ['first ann', 'stored ann'],
   },
   {
@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
   {
     name: 'a throttled login ends the walk',
     answers: { 'first ann': { kind: 'throttled', retryAfterSeconds: 5 }, 'second ann': known('ann') },
-    outcome: { kind: 'throttled', retryAfterSeconds: 5 },
+    outcome: { kind: 'throttled', retryAfterSeconds: 5, authenticator: 'first' },
     questions: ['first ann'],
   },
   {
@@ -65,14 +65,14 @@ const cases: readonly Case[] = [
     name: 'no authenticator rejects a user while a directory is unavailable',
     stored: ['ann'],
     answers: { 'first ann': unavailable, 'stored ann': { kind: 'wrong', identity: 'ann' } },
-    outcome: unavailable,
+    outcome: { ...unavailable, authenticator: 'first' },
     questions: ['first ann', 'stored ann'],
   },
   {
     name: 'no authenticator accepts everyone while a directory is unavailable',
     answers: { 'first ann': unavailable },
-    outcome: unavailable,
-    openOutcome: unavailable,
+    outcome: { ...unavailable, authenticator: 'first' },
+    openOutcome: { ...unavailable, authenticator: 'first' },
     questions: ['first ann', 'second ann'],
   },
   {

@@ -10,6 +10,8 @@ export interface ChainMember {
 /** The authenticators that a login can reach, in order. */
 export interface LoginChain {
   readonly members: readonly ChainMember[]
+  /** The configured authenticators that no login can reach, because the last member does not let it pass. */
+  readonly unreachable?: readonly string[]
   /** The user of the servers. A directory cannot have this user if any authenticator stores a password for it. */
   readonly internalUser: string
 }
@@ -29,7 +31,16 @@ export type LoginVerdict =
   | { readonly kind: 'wrong'; readonly identity?: string }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly identity?: string }
-  | { readonly kind: 'unavailable'; readonly message: string }
+  | { readonly kind: 'unavailable'; readonly message: string; readonly problem?: DirectoryProblem }
+
+/**
+ * Why a directory did not check a login: it rejected the bind user; it did not respond in time; it was not queried,
+ * because an earlier request has just failed or has not been answered; or another problem.
+ */
+export interface DirectoryProblem {
+  readonly kind: 'bindRejected' | 'timeout' | 'paused' | 'failed'
+  readonly error: string
+}
 
 /** The answer of the entire chain. */
 export type ChainOutcome =
@@ -38,7 +49,10 @@ export type ChainOutcome =
   | { readonly kind: 'hidden'; readonly authenticator: string; readonly identity: string }
   /** The login reached an authenticator that accepts everyone. */
   | { readonly kind: 'everyone'; readonly authenticator: string }
-  | Exclude<LoginVerdict, { kind: 'known' }>
+  | Extract<LoginVerdict, { kind: 'unknown' }>
+  | (Extract<LoginVerdict, { kind: 'wrong' | 'throttled' | 'unavailable' }> & {
+      readonly authenticator: string
+    })
 
 /**
  * Returns whether a stored user hides a directory user: an earlier authenticator stores a password for that name, or
@@ -68,7 +82,7 @@ function* chainWalk(
   user: string,
 ): Generator<LoginQuestion, ChainOutcome, LoginVerdict> {
   // While a directory is unavailable, a later authenticator may accept a login, but none may reject it.
-  let missing: Extract<LoginVerdict, { kind: 'unavailable' }> | undefined
+  let missing: Extract<ChainOutcome, { kind: 'unavailable' }> | undefined
   for (const { name: authenticator, users } of chain.members) {
     if (users === 'everyone') return missing ?? { kind: 'everyone', authenticator }
     // Never look up a name with control characters: directories may ignore them and find another user.
@@ -78,9 +92,9 @@ function* chainWalk(
     const isInternal = user === chain.internalUser
     if (users === 'directory' && isInternal && isHiddenUser(chain, hasPassword, authenticator, user)) continue
     const verdict = yield { authenticator, user }
-    if (verdict.kind === 'throttled') return verdict
-    if (verdict.kind === 'wrong') return missing ?? verdict
-    if (verdict.kind === 'unavailable') missing ??= verdict
+    if (verdict.kind === 'throttled') return { ...verdict, authenticator }
+    if (verdict.kind === 'wrong') return missing ?? { ...verdict, authenticator }
+    if (verdict.kind === 'unavailable') missing ??= { ...verdict, authenticator }
     if (verdict.kind !== 'known') continue
     const { identity } = verdict
     const isHidden =

@@ -21,7 +21,7 @@ test('allows 10,000 long names per role, but only 20,000 steps of regular expres
       () => parse(count + 1, name, steps),
       ({ message }: Error) =>
         message.includes(
-          `for [permissions[${count}].resource.name]: expected regular expressions with a total length of at most 20000 characters per role, counted after repetitions are expanded and with 10 characters added for each expression`,
+          `for [permissions[${count}].resource.name]: expected regular expressions of at most 20000 characters per role in total, counted after repetitions are expanded, plus 10 characters for each expression`,
         ),
     )
   }

@@ -108,7 +108,7 @@ export function parsePermissions(json: unknown, countSteps: CountSteps): Permiss
       throw refuse(
         `${path}.resource.name`,
         name,
-        `regular expressions with a total length of at most ${maxExpressionSteps} characters per role, counted after repetitions are expanded and with ${stepsPerExpression} characters added for each expression`,
+        `regular expressions of at most ${maxExpressionSteps} characters per role in total, counted after repetitions are expanded, plus ${stepsPerExpression} characters for each expression`,
       )
     }
     return permission

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Access, type CompilePattern, compilePermissions, isAllowed, type Permission } from './index.ts'
+import {
+  type Access,
+  type CompilePattern,
+  compilePermission,
+  grants,
+  isAllowed,
+  type Permission,
+} from './index.ts'
 
 const exactName: CompilePattern = (pattern) => {
   const expression = new RegExp(`^(?:${pattern})$`)
@@ -40,7 +47,13 @@ const cases: readonly { name: string; access: Access; allowed: boolean }[] = [
 ]
 for (const { name, access, allowed } of cases) {
   test(`${name} is ${allowed ? 'allowed' : 'refused'}`, () => {
-    assert.equal(isAllowed(compilePermissions([readWiki, writeState], exactName), access), allowed)
+    assert.equal(
+      isAllowed(
+        [readWiki, writeState].map((one) => compilePermission(one, exactName)),
+        access,
+      ),
+      allowed,
+    )
   })
 }
 
@@ -86,12 +99,12 @@ for (const [pattern, allowed] of writesSecurity) {
   const permission: Permission = { resource: { type: 'CONFIG', name: pattern }, action: 'WRITE' }
   test(`CONFIG WRITE on [${pattern}] ${allowed ? 'allows' : 'does not allow'} changing users and roles`, () => {
     const access: Access = { type: 'CONFIG', name: 'security', action: 'WRITE' }
-    assert.equal(isAllowed(compilePermissions([permission], exactName), access), allowed)
-    const asInDruid = compilePermissions([permission], exactName, { compatibility: true })
-    assert.equal(isAllowed(asInDruid, access), exactName(pattern)('security'))
+    assert.equal(grants(compilePermission(permission, exactName), access), allowed)
+    const asInDruid = compilePermission(permission, exactName, { compatibility: true })
+    assert.equal(grants(asInDruid, access), exactName(pattern)('security'))
     const reading: Permission = { ...permission, action: 'READ' }
     assert.equal(
-      isAllowed(compilePermissions([reading], exactName), { ...access, action: 'READ' }),
+      grants(compilePermission(reading, exactName), { ...access, action: 'READ' }),
       exactName(pattern)('security'),
       'any matching pattern allows reading',
     )

@@ -73,24 +73,21 @@ export interface CompileOptions {
   readonly compatibility?: boolean
 }
 
-/** Compiles permissions for checks. Errors that `compilePattern` throws for an invalid pattern are passed on. */
-export function compilePermissions(
-  permissions: readonly Permission[],
+/** Compiles a permission for checks. Errors that `compilePattern` throws for an invalid pattern are passed on. */
+export function compilePermission(
+  { resource, action }: Permission,
   compilePattern: CompilePattern,
   { compatibility = false }: CompileOptions = {},
-): CompiledPermission[] {
-  return permissions.map(({ resource, action }) => {
-    const matchesName = compilePattern(resource.name)
-    // Trying all variants is slow, so skip permissions that cannot grant this access anyway.
-    const mayChangeSecurity =
-      resource.type === 'CONFIG' && action === 'WRITE' && matchesName(securityResource)
-    return {
-      type: resource.type,
-      action,
-      matchesName,
-      isForSecurity: mayChangeSecurity && (compatibility || !misspelledNames.some(matchesName)),
-    }
-  })
+): CompiledPermission {
+  const matchesName = compilePattern(resource.name)
+  // Trying all variants is slow, so skip permissions that cannot grant this access anyway.
+  const mayChangeSecurity = resource.type === 'CONFIG' && action === 'WRITE' && matchesName(securityResource)
+  return {
+    type: resource.type,
+    action,
+    matchesName,
+    isForSecurity: mayChangeSecurity && (compatibility || !misspelledNames.some(matchesName)),
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { ascending } from '../order/index.ts'
 import { formatInterval, type Interval } from '../time/index.ts'
+import { widen } from './buckets.ts'
 import { canonicalTextInSteps } from './compaction-state.ts'
 import { type CompactionConfig, formatCompactionConfig } from './config/index.ts'
 import type { CompactionCode } from './explain-compaction.ts'
@@ -24,6 +25,7 @@ export type PlannedCode =
 /** An interval that two plans treat differently. */
 export interface PlanDifference {
   readonly dataSource: string
+  /** Widened to entire buckets of the configured granularity, unless it is skipped. */
   readonly interval: Interval
   readonly before: PlannedCode
   readonly after: PlannedCode
@@ -52,8 +54,9 @@ export function* comparePlans(
     findings.has(dataSource) ? 'OTHER_INTERVALS' : 'NOT_CONFIGURED'
   const differences: PlanDifference[] = []
   for (const [key, one] of codesBefore) {
-    const codeAfter = codesAfter.get(key)?.code ?? missing(after, one.dataSource)
-    if (codeAfter !== one.code) differences.push(differenceIn(one, one.code, codeAfter))
+    const other = codesAfter.get(key)
+    const codeAfter = other?.code ?? missing(after, one.dataSource)
+    if (codeAfter !== one.code) differences.push(differenceIn(other ?? one, one.code, codeAfter))
   }
   for (const [key, one] of codesAfter)
     if (!codesBefore.has(key)) differences.push(differenceIn(one, missing(before, one.dataSource), one.code))
@@ -66,14 +69,16 @@ export function* comparePlans(
 }
 
 const differenceIn = (
-  { dataSource, interval }: PlannedInterval,
+  { dataSource, shownInterval }: PlannedInterval,
   before: PlannedCode,
   after: PlannedCode,
-): PlanDifference => ({ dataSource, interval, before, after })
+): PlanDifference => ({ dataSource, interval: shownInterval, before, after })
 
 interface PlannedInterval {
   readonly dataSource: string
+  /** The interval of its segments. */
   readonly interval: Interval
+  readonly shownInterval: Interval
   readonly code: PlannedCode
 }
 
@@ -91,11 +96,22 @@ function* plannedIntervals(
   { candidates, skipped, slots }: CompactionPlan,
   findings: ComparedPlan['findings'],
 ): Generator<PlannedInterval> {
-  for (const [dataSource, { compactedIntervals }] of findings)
-    for (const { interval } of compactedIntervals) yield { dataSource, interval, code: 'UP_TO_DATE' }
-  for (const { dataSource, interval, code } of skipped) yield { dataSource, interval, code }
-  for (const { dataSource, interval, code, demand } of candidates)
-    yield { dataSource, interval, code: code ?? (demand.floor > slots ? 'TOO_FEW_SLOTS' : 'COMPACTED') }
+  for (const [dataSource, { compactedIntervals, config }] of findings) {
+    const granularity = config.granularitySpec?.segmentGranularity ?? null
+    for (const { interval } of compactedIntervals) {
+      const shownInterval = granularity === null ? interval : widen(interval, granularity)
+      yield { dataSource, interval, shownInterval, code: 'UP_TO_DATE' }
+    }
+  }
+  for (const { dataSource, interval, code } of skipped)
+    yield { dataSource, interval, shownInterval: interval, code }
+  for (const { dataSource, interval, compactionInterval, code, demand } of candidates)
+    yield {
+      dataSource,
+      interval,
+      shownInterval: compactionInterval,
+      code: code ?? (demand.floor > slots ? 'TOO_FEW_SLOTS' : 'COMPACTED'),
+    }
 }
 
 /** Returns the datasources that two plans configure differently, by name. Pauses regularly. */

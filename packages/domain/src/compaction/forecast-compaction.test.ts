@@ -273,11 +273,15 @@ describe('the comparison of plans', () => {
     assert.deepEqual(finish(compareConfigs(base, none)), [
       { dataSource: 'wiki', fields: [], isConfiguredBefore: true, isConfiguredAfter: false },
     ])
-    const monthly = compared({ granularitySpec: { segmentGranularity: 'MONTH' } })
-    assert.deepEqual(differences(monthly), [
-      [first, 'UP_TO_DATE', 'OTHER_INTERVALS'],
-      ['2026-01-01T00:00:00.000Z/2026-01-03T00:00:00.000Z', 'OTHER_INTERVALS', 'COMPACTED'],
-      [second, 'UP_TO_DATE', 'OTHER_INTERVALS'],
-    ])
+    for (const [segmentGranularity, end] of [
+      ['MONTH', '2026-02-01'],
+      ['YEAR', '2027-01-01'],
+    ]) {
+      assert.deepEqual(differences(compared({ granularitySpec: { segmentGranularity } })), [
+        [first, 'UP_TO_DATE', 'OTHER_INTERVALS'],
+        [`2026-01-01T00:00:00.000Z/${end}T00:00:00.000Z`, 'OTHER_INTERVALS', 'COMPACTED'],
+        [second, 'UP_TO_DATE', 'OTHER_INTERVALS'],
+      ])
+    }
   })
 })

@@ -107,7 +107,7 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
   return { submissions: grants.map(({ job, slots }) => ({ candidate: job, slots })), postponed, slotsTaken }
 }
 
-/** Returns a function that returns until when a candidate must wait after failures; undefined if none failed. */
+/** Returns a function that returns the time until which a candidate must wait after failures; undefined if none failed. */
 export function findPostponements({
   past,
   fingerprintsOf,

@@ -3,6 +3,9 @@ import type { JsonObject } from '../validation/index.ts'
 import { type CompactionConfig, type CompactionEngine, formatCompactionConfig } from './config/index.ts'
 import type { CompactionCandidate } from './plan-compaction.ts'
 
+/** The type of compact tasks. */
+export const compactTaskType = 'compact'
+
 /** Why a task was submitted. The scheduler reads it back from submitted tasks. */
 export interface CompactTaskOrigin {
   /** Task slots in use until the task ends. */
@@ -40,10 +43,10 @@ export function taskToSubmit(
       ? { ...config.tuningConfig, partitionsSpec }
       : rest.tuningConfig
   return {
-    type: 'compact',
+    type: compactTaskType,
     id,
     dataSource,
-    ioConfig: { type: 'compact', inputSpec, dropExisting: config.ioConfig?.dropExisting ?? false },
+    ioConfig: { type: compactTaskType, inputSpec, dropExisting: config.ioConfig?.dropExisting ?? false },
     granularitySpec,
     dimensionsSpec,
     metricsSpec,

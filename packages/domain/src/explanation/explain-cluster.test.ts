@@ -7,10 +7,18 @@ import {
   explainTierWork,
   type ServerFacts,
   type ServerWork,
+  type TierWork,
 } from './index.ts'
 
-function work(name: string, tier: string, more: Partial<ServerWork & ServerWork['server']> = {}): ServerWork {
-  const { queuedDrops = 0, rate, failedLoads = 0, lastError, ...server } = more
+type GivenWork = Omit<ServerWork, 'failedLoads'> &
+  ServerWork['server'] & {
+    readonly failedLoads: number
+    readonly retryableLoads: number
+    readonly lastError: string
+  }
+
+function work(name: string, tier: string, more: Partial<GivenWork> = {}): ServerWork {
+  const { queuedDrops = 0, rate, failedLoads = 0, retryableLoads, lastError, ...server } = more
   return {
     server: {
       number: 0,
@@ -26,8 +34,7 @@ function work(name: string, tier: string, more: Partial<ServerWork & ServerWork[
     },
     queuedDrops,
     rate,
-    failedLoads,
-    lastError,
+    failedLoads: { count: failedLoads, retryable: retryableLoads ?? failedLoads, lastError },
   }
 }
 const quiet: ClusterWork = {
@@ -106,6 +113,21 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     [...changed, 'The next duty run starts in 3 s', 'Tier [hot] has no space for 1 replica'],
   ],
   [
+    'no shortage of the last run that the next run does not find',
+    {
+      settled: false,
+      reasons: changed,
+      nextRun: nextRunWith({}),
+      shortages: ['Tier [hot] has no servers for 216 replicas'],
+    },
+    'working',
+    [
+      'Every segment has the replicas that the rules require, and nothing is being loaded or dropped',
+      ...changed,
+      'The next duty run starts in 3 s',
+    ],
+  ],
+  [
     'failures',
     {
       settled: false,
@@ -114,7 +136,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     },
     'working',
     [
-      'Server [h1] failed to load 1 segment (disk full) and will retry',
+      'Server [h1] failed to load 1 segment (disk full) and may retry',
       'Tier [hot] has no space for 1 replica',
     ],
   ],
@@ -144,7 +166,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     'short',
     [
       'Replicas are missing, but nothing is being loaded or dropped',
-      ...[0, 1, 2, 3, 4].map((index) => `Server [h${index}] failed to load 2 segments and will retry`),
+      ...[0, 1, 2, 3, 4].map((index) => `Server [h${index}] failed to load 2 segments and may retry`),
       '2 more servers failed to load segments',
     ],
   ],
@@ -174,6 +196,7 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
   oldestLoadAgeMs: undefined,
   cloneOf: undefined,
   maxLoadsPerServer: 5,
+  minWaitingBytes: undefined,
   ...more,
 })
 const first =
@@ -202,14 +225,20 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'failing',
     facts(work('h', 'hot', { failedLoads: 1, lastError: 'disk full' })),
-    [first, idle, 'Server [h] failed to load 1 segment (disk full) and will retry'],
+    [first, idle, 'Server [h] failed to load 1 segment (disk full) and may retry'],
+  ],
+  [
+    'failing some loads that it cannot retry',
+    facts(work('h', 'hot', { failedLoads: 3, retryableLoads: 1 })),
+    [first, idle, 'Server [h] failed to load 3 segments and may retry 1 of them'],
   ],
   [
     'decommissioning',
-    facts(work('h', 'hot', { decommissioning: true })),
+    facts(work('h', 'hot', { decommissioning: true, failedLoads: 2, retryableLoads: 0 })),
     [
       first,
       idle,
+      'Server [h] failed to load 2 segments',
       'It is decommissioning: no segments are assigned to it, and it drops each segment once other servers have it',
     ],
   ],
@@ -228,6 +257,20 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
     facts(work('h', 'hot', { usedSizeBytes: 1e9 })),
     [first.replace('0 B of', '1.0 GB of'), idle, 'It is full, so no more segments are assigned to it'],
   ],
+  [
+    'too full for the segments that are waiting',
+    facts(work('h', 'hot', { usedSizeBytes: 9e8, loadingSizeBytes: 5e7 }), { minWaitingBytes: 6e7 }),
+    [
+      first.replace('0 B of', '900.0 MB of'),
+      idle,
+      'It is full: 50.0 MB is free, and the smallest segment that is waiting for space in its tier needs 60.0 MB',
+    ],
+  ],
+  [
+    'not too full for the segments that are waiting',
+    facts(work('h', 'hot', { usedSizeBytes: 9e8 }), { minWaitingBytes: 6e7 }),
+    [first.replace('0 B of', '900.0 MB of'), idle],
+  ],
 ]
 for (const [name, given, sentences] of serverCases)
   test(`the explanation of a server that is ${name}`, () => {
@@ -240,14 +283,38 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     work('h2', 'hot', { decommissioning: true }),
   ]
   const shortages = ['hot', 'cold'].map((tier) => ({ tier, text: `Tier [${tier}] has no space` }))
-  assert.deepEqual(explainTierWork('hot', members, shortages), [
+  const explain = (tier: string, known: Partial<TierWork>) =>
+    explainTierWork(tier, {
+      members: [],
+      clones: [],
+      shortages: [],
+      unreported: [],
+      unannounced: [],
+      ...known,
+    })
+  assert.deepEqual(explain('hot', { members, shortages }), [
     'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB used',
+    'Server [h2] is decommissioning; 0 B of segments are left on it',
     'Tier [hot] is loading 1 segment (1.0 kB)',
     'Tier [hot] has no space',
   ])
-  assert.deepEqual(explainTierWork('warm', [], []), ['Tier [warm] has no servers'])
-  assert.deepEqual(explainTierWork('cold', [work('c1', 'cold')], []), [
+  assert.deepEqual(explain('warm', {}), ['Tier [warm] has no servers'])
+  assert.deepEqual(explain('warm', { unreported: [{ name: 'w1', tier: 'warm', isLost: true }] }), [
+    'Tier [warm] has no servers',
+    '1 server of tier [warm] stopped reporting, for example [w1]',
+  ])
+  assert.deepEqual(explain('cold', { members: [work('c1', 'cold')], unannounced: ['c9'] }), [
     'Tier [cold] has 1 server: 0 B of 1.0 GB used',
+    'The leader is waiting for reports from 1 server in [svc.coordinator.expectedServers] whose tier it does not know, for example [c9]',
     'Its servers are neither loading nor dropping segments',
+  ])
+  const clones = [
+    { ...work('c2', 'cold', { queuedLoads: 1, loadingSizeBytes: 10, failedLoads: 1 }), source: 'c1' },
+  ]
+  assert.deepEqual(explain('cold', { clones }), [
+    'Tier [cold] has no servers that are not clones',
+    'Server [c2] is a clone of [c1]; its copies do not count as replicas',
+    'Tier [cold] is loading 1 segment (10 B)',
+    'Server [c2] failed to load 1 segment and may retry',
   ])
 })

@@ -1,6 +1,7 @@
 import { type LoadRate, meanRate } from '../load-time/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { countOf, formatBytes, formatDuration } from '../text/index.ts'
+import { type FailedLoads, failedLoadsText } from './failed-loads.ts'
 import type { RunTotals } from './forecast-run.ts'
 
 /** What one server is doing. */
@@ -9,10 +10,7 @@ export interface ServerWork {
   readonly queuedDrops: number
   /** Undefined if it has not been measured. */
   readonly rate: LoadRate | undefined
-  /** Failed loads that have not been requested again yet. */
-  readonly failedLoads: number
-  /** The error of the latest of them. */
-  readonly lastError: string | undefined
+  readonly failedLoads: FailedLoads
 }
 
 /** What the leader knows about the work of the cluster. */
@@ -65,9 +63,11 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
     }
   if (!settled) {
     const why = loads.length > 0 ? [] : quietSentences(work, all)
-    return { state: 'working', sentences: [...loads, ...obstacles, ...why, ...shortages] }
+    // Shortages are those of the last run. If the next one finds none, they are over.
+    const lacking = work.nextRun?.totals.unplaced === 0 && loads.length === 0 ? [] : shortages
+    return { state: 'working', sentences: [...loads, ...obstacles, ...why, ...lacking] }
   }
-  if (shortages.length > 0 || servers.some(({ failedLoads }) => failedLoads > 0))
+  if (shortages.length > 0 || servers.some(({ failedLoads }) => failedLoads.count > 0))
     return {
       state: 'short',
       sentences: [
@@ -110,6 +110,8 @@ export interface ServerFacts extends ServerWork {
   /** The server whose segments it copies, and whether that server is available. */
   readonly cloneOf: { readonly source: string; readonly isAvailable: boolean } | undefined
   readonly maxLoadsPerServer: number
+  /** Size of the smallest segment for which the last run found no space in its tier; undefined if there is none. */
+  readonly minWaitingBytes: number | undefined
 }
 
 /** Explains what a server has, what it is doing, and why no more loads are assigned to it. */
@@ -154,7 +156,7 @@ function serverQueueSentence(facts: ServerFacts): string {
   return `It is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
 }
 
-function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
+function obstacleSentences({ server, maxLoadsPerServer, minWaitingBytes }: ServerFacts): string[] {
   const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
   if (maxSizeBytes === 0) return ['It has no storage for segments, so no segments are assigned to it']
   if (type === 'broker') return ['It is a broker, so it loads only broadcast segments']
@@ -162,6 +164,11 @@ function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[]
     return [`No more segments are assigned to it until its queue is shorter than [${maxLoadsPerServer}]`]
   if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes)
     return ['It is full, so no more segments are assigned to it']
+  const freeBytes = maxSizeBytes - usedSizeBytes - loadingSizeBytes
+  if (minWaitingBytes !== undefined && freeBytes < minWaitingBytes)
+    return [
+      `It is full: ${formatBytes(freeBytes)} is free, and the smallest segment that is waiting for space in its tier needs ${formatBytes(minWaitingBytes)}`,
+    ]
   return []
 }
 
@@ -172,31 +179,86 @@ export interface TierShortage {
   readonly text: string
 }
 
-/** Explains what a tier has, what it is doing, and what is holding it up. `shortages` are those of all tiers. */
+/** A server of a tier whose segments the leader does not know. */
+export interface UnreportedMember {
+  readonly name: string
+  /** Undefined until a process with servers in several tiers reports. */
+  readonly tier: string | undefined
+  /** Whether it stopped reporting; otherwise, it has not reported to this leader yet. */
+  readonly isLost: boolean
+}
+
+/** A server that copies the segments of another one, given by name. */
+export interface CloneWork extends ServerWork {
+  readonly source: string
+}
+
+/** What the leader knows about a tier. */
+export interface TierWork {
+  /** Its historicals, without clones. */
+  readonly members: readonly ServerWork[]
+  readonly clones: readonly CloneWork[]
+  /** The shortages of all tiers. */
+  readonly shortages: readonly TierShortage[]
+  /** The servers that the leader does not know and that are or may be in this tier. */
+  readonly unreported: readonly UnreportedMember[]
+  /** Servers, by name, that the configuration expects and that have not announced themselves, in any tier. */
+  readonly unannounced: readonly string[]
+}
+
+/** Explains what a tier has, what it is doing, and what is holding it up. */
 export function explainTierWork(
   tier: string,
-  members: readonly ServerWork[],
-  shortages: readonly TierShortage[],
+  { members, clones, shortages, unreported, unannounced }: TierWork,
 ): string[] {
   const leaving = members.filter(({ server }) => server.decommissioning).length
   const used = sum(members, ({ server }) => server.usedSizeBytes)
   const size = sum(members, ({ server }) => server.maxSizeBytes)
   const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
-  const own = shortages.filter((shortage) => shortage.tier === tier)
+  const isAwaited = unreported.some(({ isLost }) => !isLost)
+  // Shortages are those of the last run, before which a server may not have reported.
+  const own = isAwaited ? [] : shortages.filter((shortage) => shortage.tier === tier)
   // A shortage of a tier without servers says that it has none.
   const summary =
     members.length > 0
       ? [`Tier [${tier}] has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`]
-      : own.length > 0
+      : own.length > 0 || isAwaited
         ? []
-        : [`Tier [${tier}] has no servers`]
-  const queues = queueSentences(tier, members)
-  const idle = members.length > 0 && queues.length === 0
+        : [`Tier [${tier}] has no servers${clones.length > 0 ? ' that are not clones' : ''}`]
+  const all = [...members, ...clones]
+  const queues = queueSentences(tier, all)
+  const idle = all.length > 0 && queues.length === 0
   return [
     ...summary,
+    ...unreportedSentences(tier, unreported),
+    ...(unannounced.length > 0
+      ? [
+          `The leader is waiting for reports from ${countOf(unannounced.length, 'server')} in [svc.coordinator.expectedServers] whose tier it does not know, for example [${unannounced[0]}]`,
+        ]
+      : []),
+    ...cloneSentences(clones),
+    ...decommissioningSentences(members),
     ...(idle ? ['Its servers are neither loading nor dropping segments'] : queues),
-    ...failureSentences(members),
+    ...failureSentences(all),
     ...own.map(({ text }) => text),
+  ]
+}
+
+function unreportedSentences(tier: string, unreported: readonly UnreportedMember[]): string[] {
+  const lost = unreported.filter(({ isLost }) => isLost)
+  const awaited = unreported.filter((server) => !server.isLost && server.tier !== undefined)
+  const unknown = unreported.filter((server) => !server.isLost && server.tier === undefined)
+  const sentence = (members: readonly UnreportedMember[], describe: (servers: string) => string) =>
+    members.length === 0
+      ? []
+      : [`${describe(countOf(members.length, 'server'))}, for example [${members[0]!.name}]`]
+  return [
+    ...sentence(awaited, (servers) => `The leader is waiting for reports from ${servers} of tier [${tier}]`),
+    ...sentence(
+      unknown,
+      (servers) => `The leader is waiting for reports from ${servers} whose tier it does not know yet`,
+    ),
+    ...sentence(lost, (servers) => `${servers} of tier [${tier}] stopped reporting`),
   ]
 }
 
@@ -224,13 +286,23 @@ function timeLeftMs(members: readonly ServerWork[]): number | undefined {
 }
 
 function failureSentences(servers: readonly ServerWork[]): string[] {
-  const failing = servers.filter(({ failedLoads }) => failedLoads > 0)
-  const named = failing.slice(0, maxListed).map(({ server, failedLoads, lastError }) => {
-    const error = lastError === undefined ? '' : ` (${lastError})`
-    return `Server [${server.name}] failed to load ${countOf(failedLoads, 'segment')}${error} and will retry`
-  })
+  const failing = servers.filter(({ failedLoads }) => failedLoads.count > 0)
+  const named = failing
+    .slice(0, maxListed)
+    .map(({ server, failedLoads }) => failedLoadsText(server.name, failedLoads))
   const more = failing.length - named.length
   return more > 0 ? [...named, `${countOf(more, 'more server')} failed to load segments`] : named
+}
+
+function cloneSentences(clones: readonly CloneWork[]): string[] {
+  const named = clones
+    .slice(0, maxListed)
+    .map(
+      ({ server, source }) =>
+        `Server [${server.name}] is a clone of [${source}]; its copies do not count as replicas`,
+    )
+  const more = clones.length - named.length
+  return more > 0 ? [...named, `${countOf(more, 'more clone')}`] : named
 }
 
 function decommissioningSentences(servers: readonly ServerWork[]): string[] {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { copyFlag } from '../inventory/index.ts'
+import { PlacementPlanner } from '../loading/index.ts'
 import { RetentionPlanner } from '../retention/index.ts'
 import { parseRules, type Rule, ruleBoundariesOf } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
@@ -13,7 +14,8 @@ import {
   simulatedServer,
   tableOf,
 } from '../testing/index.ts'
-import { type ExplainedCluster, explainSegment, forecastRun } from './index.ts'
+import { awaitsRun, type ExplainedCluster, explainSegment, forecastRun } from './index.ts'
+import { plannedServers } from './unreported-servers.ts'
 
 const day = 86_400_000
 const now = Date.UTC(2026, 5, 15)
@@ -128,7 +130,9 @@ function clusterOf(tiers: readonly GivenTier[], surroundings: Surroundings = {})
     now,
     isPaused,
     awaited: awaitedTiers.map((tier, index) => ({ name: `unknown-${index}`, tier })),
+    unannounced: [],
     lost: [],
+    overshadowedWaitUntil: undefined,
     nextRun: { at: now + 3000, inMs: 3000 },
     rateOf: () => ({ msPerSegment: 1000, msPerByte: 1 }),
     failureOf: (number) => (failing.has(servers[number]?.name ?? '') ? failure : undefined),
@@ -297,7 +301,8 @@ describe('the explanation of a segment', () => {
           causesOfGiven(tier, {
             throttleLimit,
             isPaused,
-            isAwaited: awaitedTiers.includes(`t${place}`),
+            // A server in an unknown tier may be in this one.
+            isAwaited: awaitedTiers.includes(`t${place}`) || awaitedTiers.includes(undefined),
           }).map((code) => `t${place} ${code}`),
         )
         const wantsNone = tiers.every(({ required }) => required === 0)
@@ -321,6 +326,28 @@ describe('the explanation of a segment', () => {
     )
     // All causes but `behindOthers`, which requires other segments.
     assert.equal(seen.size, 15, [...seen].join())
+  })
+
+  it('awaits a run exactly if a planner with all servers may change something, although it uses only some of them', () => {
+    const seen = new Set<boolean>()
+    fc.assert(
+      fc.property(givenTiers, givenSurroundings, (tiers, { rules, throttleLimit, isPaused, ...given }) => {
+        const { cluster, row } = clusterOf(tiers, {
+          ...given,
+          earlierRules: rules.rules,
+          replicationThrottleLimit: throttleLimit,
+        })
+        const planner = new PlacementPlanner(cluster.table, plannedServers(cluster), cluster.limits)
+        const boundaries = ruleBoundariesOf(cluster.rules, 'wiki', now)
+        const prepared = planner.prepare(boundaries.wantedBy(boundaries.match(key.interval)))
+        const expected = !given.isOvershadowed && planner.mayChange(row, prepared)
+        assert.equal(awaitsRun(cluster, row), expected)
+        seen.add(expected)
+        assert.equal(awaitsRun({ ...cluster, isPaused }, row), expected && !isPaused)
+      }),
+      { numRuns: 2000, seed: 21 },
+    )
+    assert.equal(seen.size, 2)
   })
 
   it('says what the next run then does, while segments compete for servers', () => {
@@ -453,23 +480,50 @@ describe('the explanation of a segment', () => {
     )
   })
 
-  it('shows failures until the segment is loaded, also when the load may be retried or the server is full', () => {
-    const given = (servers: Condition[]) => clusterOf([{ required: 1, servers }])
-    const earlier = { ...failure, failures: 4, isResting: false }
-    const explainWith = (servers: Condition[]) => {
-      const { cluster, row } = given(servers)
-      return explain({ ...cluster, failureOf: (number) => (number === 0 ? earlier : undefined) }, row)
-    }
-    const text =
-      'Failed to load the segment 4 times, last at 2026-06-14T23:59:55.000Z (disk full); the next run may retry it'
-    for (const [condition, before, causes] of [
-      ['free', 'Can load the segment: 1.0 kB of 1.0 kB free', ['loadFailed', 'nextRun']],
+  it('counts the queued loads that it does not describe', () => {
+    const segment = competing(0)
+    const servers = Array.from({ length: 7 }, (_, index) =>
+      simulatedServer({
+        name: `t0-${index}`,
+        tier: 't0',
+        maxSizeBytes: 1e6,
+        loading: new Set([segment.id]),
+        loadingSizeBytes: 100,
+      }),
+    )
+    const { cluster: any } = clusterOf([])
+    const table = tableOf([segment], servers)
+    const rules = new Map([['wiki', parseRules([{ type: 'loadForever', tieredReplicants: { t0: 7 } }])]])
+    const { next } = explain(
+      { ...any, table, rules, servers: loadingServers(servers) },
+      table.rowOf(segment.id),
+    )
+    const text = 'The segment is in the load queues of 2 more servers'
+    assert.deepEqual([next.length, next.at(-1)], [6, { code: 'loaded', text }])
+  })
+
+  const earlier = { ...failure, failures: 4, isResting: false }
+  const earlierText = 'Failed to load the segment 4 times, last at 2026-06-14T23:59:55.000Z (disk full)'
+  const explainWith = (servers: Condition[], surroundings: Surroundings = {}, latest = earlier) => {
+    const { cluster, row } = clusterOf([{ required: 1, servers }], surroundings)
+    return explain({ ...cluster, failureOf: (number) => (number === 0 ? latest : undefined) }, row)
+  }
+
+  it('shows failures until the segment is loaded, even when the load may be retried or the server is full', () => {
+    for (const [condition, before, causes, retry] of [
+      [
+        'free',
+        'Can load the segment: 1.0 kB of 1.0 kB free',
+        ['loadFailed', 'nextRun'],
+        '; the next run may retry it',
+      ],
       [
         'noSpace',
         'Not enough space: 99 B of 1.0 kB free, and the segment needs 100 B',
         ['loadFailed', 'noSpace'],
+        '',
       ],
-      ['loads', 'Has the segment in its load queue (1 segment queued)', ['loading', 'loadFailed']],
+      ['loads', 'Has the segment in its load queue (1 segment queued)', ['loading', 'loadFailed'], ''],
     ] as const) {
       const found = explainWith([condition])
       assert.deepEqual(
@@ -478,10 +532,118 @@ describe('the explanation of a segment', () => {
       )
       assert.deepEqual(
         found.servers.map((server) => [server.text, server.failure]),
-        [[`${before}. ${text}`, earlier]],
+        [[`${before}. ${earlierText}${retry}`, earlier]],
       )
     }
     assert.equal(explainWith(['serves']).servers[0]!.failure, undefined)
+  })
+
+  it('says that a load may be retried only if a run may assign the segment to the server', () => {
+    const cases: [servers: Condition[], surroundings: Surroundings, mayRetry: boolean][] = [
+      [['free'], {}, true],
+      [['queueFull'], {}, true],
+      [['leaving', 'free'], {}, false],
+      [['noSpace'], {}, false],
+      [['free', 'serves'], {}, false],
+      [['free', 'loads'], {}, false],
+      [['free'], { isPaused: true }, false],
+      [['free'], { isOvershadowed: true }, false],
+      [['free'], { earlierRules: [{ type: 'dropForever' }] }, false],
+    ]
+    for (const [servers, surroundings, mayRetry] of cases) {
+      const found = explainWith(servers, surroundings)
+      const { text } = found.servers.find(({ server }) => server === 't0-0')!
+      assert.equal(
+        text.endsWith(`${earlierText}${mayRetry ? '; the next run may retry it' : ''}`),
+        true,
+        text,
+      )
+    }
+  })
+
+  it('says when a failed load may be requested again, but not of a server that could not take it then', () => {
+    const refusedOn = (condition: Condition) => {
+      const { cluster, row } = clusterOf([{ required: 1, servers: [condition] }])
+      cluster.table.changeCopy(segment.id, 0, copyFlag.refused, 0)
+      const { servers, next } = explain({ ...cluster, failureOf: () => failure }, row)
+      return [servers[0]!.obstacle, servers[0]!.text, next.some(({ code }) => code === 'retry')]
+    }
+    const text = 'Failed to load the segment at 2026-06-14T23:59:55.000Z (disk full)'
+    assert.deepEqual(refusedOn('free'), [
+      'loadFailed',
+      `${text}; the next attempt is at 2026-06-15T00:00:05.000Z or later`,
+      true,
+    ])
+    assert.deepEqual(refusedOn('leaving'), [
+      'decommissioning',
+      `Decommissioning, so it loads nothing. ${text}`,
+      false,
+    ])
+    assert.deepEqual(refusedOn('noSpace'), [
+      'noSpace',
+      `Not enough space: 99 B of 1.0 kB free, and the segment needs 100 B. ${text}`,
+      false,
+    ])
+  })
+
+  it('says how many servers are decommissioning or stopped reporting if a tier has too few', () => {
+    const textOf = (servers: Parameters<typeof clusterOf>[0][number]['servers'], isLost: boolean) => {
+      const { cluster, row } = clusterOf([{ required: 2, servers }])
+      const lost = isLost ? [{ name: 'gone', tier: 't0', lastSeenAt: now }] : []
+      const all = { ...cluster, lost }
+      return explainSegment(all, row, finish(forecastRun(all))).causes.map(({ text }) => text)[0]
+    }
+    const gone = '; 1 server stopped reporting'
+    assert.equal(textOf([], true), `Tier [t0]: no servers for 2 replicas${gone}`)
+    assert.equal(
+      textOf(['serves', 'leaving'], false),
+      'Tier [t0]: only 1 server that is not decommissioning, and a server loads at most one replica of a segment',
+    )
+    assert.equal(
+      textOf(['leaving'], true),
+      `Tier [t0]: all servers are decommissioning, so none of them loads segments${gone}`,
+    )
+  })
+
+  it('counts replicas in a tier whose servers are all decommissioning as missing after the next run', () => {
+    const unplacedWith = (servers: readonly Condition[]) =>
+      finish(forecastRun(clusterOf([{ required: 2, servers }]).cluster)).totals.unplaced
+    assert.equal(unplacedWith(['leaving', 'leaving']), 2)
+    assert.equal(unplacedWith(['serves', 'serves', 'leaving']), 0)
+  })
+
+  it('says when a new leader begins to mark overshadowed segments as unused', () => {
+    const { cluster, row } = clusterOf([{ required: 1, servers: ['serves'] }], { isOvershadowed: true })
+    const until = now + 60_000
+    const textOf = (more: Partial<ExplainedCluster>) => {
+      const { causes, next } = explain({ ...cluster, ...more }, row)
+      return [causes.map(({ text }) => text).join(), next.map(({ code, at }) => [code, at])] as const
+    }
+    const [atOnce, nothing] = textOf({})
+    assert.match(atOnce, /version \[v2\] and will be marked as unused once .* are served$/)
+    assert.deepEqual(nothing, [])
+    const [later, marked] = textOf({ overshadowedWaitUntil: until })
+    assert.match(
+      later,
+      /are served, but not before 2026-06-15T00:01:00\.000Z: a new leader first waits \[millisToWaitBeforeDeleting\]/,
+    )
+    assert.deepEqual(marked, [['markUnused', until]])
+    const [paused, never] = textOf({ overshadowedWaitUntil: until, isPaused: true })
+    assert.match(paused, /milliseconds\. Coordination is paused: \[pauseCoordination\] is \[true\]$/)
+    assert.deepEqual(never, [])
+  })
+
+  it('lists expected servers that have not announced themselves', () => {
+    const { cluster, row } = clusterOf([{ required: 1, servers: [] }])
+    const { causes, servers } = explain({ ...cluster, unannounced: ['hanging'] }, row)
+    assert.deepEqual(
+      causes.map(({ code }) => code),
+      ['tierWithoutServers', 'serversUnknown'],
+    )
+    assert.deepEqual(
+      servers.map(({ server, state }) => [server, state]),
+      [['hanging', 'unknown']],
+    )
   })
 
   it('lists servers that have not reported or stopped reporting', () => {

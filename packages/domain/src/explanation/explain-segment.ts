@@ -17,9 +17,11 @@ import {
   type RuleFindings,
 } from './explain-rules.ts'
 import {
+  canRetry,
   explainClone,
   explainServer,
   explainTier,
+  isUninvolved,
   judgeServer,
   type ServerVerdict,
 } from './explain-servers.ts'
@@ -99,11 +101,12 @@ export class SegmentExplainer {
   explain(row: number): SegmentExplanation {
     const { cluster } = this
     const { table } = cluster
-    const { segment, dataSource, interval, state, summary, causes, tiers, demand, decided } =
+    const { segment, dataSource, interval, version, state, summary, causes, tiers, demand, decided } =
       this.examine(row)
     const { wanted, omittedTiers } = demand
     const rules = explainRules(cluster.rules, dataSource, interval, cluster.now)
-    const listed = listedServers(cluster, row, wanted, tiers)
+    const mayRetry = retryIn(cluster, row, wanted, tiers)
+    const listed = listedServers(cluster, row, { wanted, tiers, mayRetry })
     return {
       segment,
       dataSource,
@@ -115,9 +118,12 @@ export class SegmentExplainer {
       tiers,
       omittedTiers,
       causes,
-      servers: listed.slice(0, maxServers).map(({ explain }) => explain()),
-      omittedServers: Math.max(0, listed.length - maxServers),
-      next: nextEvents(cluster, row, { found: rules, wanted, decided, listed, tiers }),
+      servers: listed.servers,
+      omittedServers: listed.omitted,
+      next: [
+        ...overshadowedEvents(cluster, version),
+        ...nextEvents(cluster, row, { found: rules, wanted, decided, involved: listed.involved, mayRetry }),
+      ],
     }
   }
 
@@ -137,10 +143,11 @@ export class SegmentExplainer {
     const causes =
       version === undefined
         ? causesOf(cluster, matched, wanted, tiers, omittedTiers, decided)
-        : [overshadowedBy(version)]
+        : [overshadowedBy(cluster, version)]
     const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
     const summary = summaryOf(state, tiers, causes)
-    return { segment: table.idOf(row), dataSource, interval, state, summary, causes, tiers, demand, decided }
+    const id = table.idOf(row)
+    return { segment: id, dataSource, interval, version, state, summary, causes, tiers, demand, decided }
   }
 
   private boundariesOf(dataSource: string): RuleBoundaries {
@@ -199,10 +206,32 @@ function withoutOmittedTiers(wanted: WantedCopies, byTier: ReadonlyMap<string, u
   }
 }
 
-const overshadowedBy = (version: string): Cause => ({
-  code: 'overshadowed',
-  text: `This segment is overshadowed by version [${version}] and will be marked as unused once the segments of that version are served`,
-})
+function overshadowedBy({ overshadowedWaitUntil, isPaused }: ExplainedCluster, version: string): Cause {
+  const wait =
+    overshadowedWaitUntil === undefined
+      ? ''
+      : `, but not before ${formatInstant(overshadowedWaitUntil)}: a new leader first waits [millisToWaitBeforeDeleting] milliseconds`
+  const pause = isPaused ? '. Coordination is paused: [pauseCoordination] is [true]' : ''
+  return {
+    code: 'overshadowed',
+    text: `This segment is overshadowed by version [${version}] and will be marked as unused once the segments of that version are served${wait}${pause}`,
+  }
+}
+
+/** What happens to a segment that is overshadowed by a version, at a known time. */
+const overshadowedEvents = (
+  { overshadowedWaitUntil: at, isPaused }: ExplainedCluster,
+  version: string | undefined,
+): NextEvent[] =>
+  version === undefined || at === undefined || isPaused
+    ? []
+    : [
+        {
+          code: 'markUnused',
+          at,
+          text: `From then on, runs mark the segment as unused if the segments of version [${version}] are served`,
+        },
+      ]
 
 const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
 
@@ -244,8 +273,24 @@ export function awaitsRun(cluster: ExplainedCluster, row: number): boolean {
   const group = table.groupOf[row]!
   const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
   const boundaries = ruleBoundariesOf(rules, table.datasourceNames[table.datasourceOf[group]!]!, now)
-  const planner = new PlacementPlanner(table, plannedServers(cluster), limits)
-  return planner.mayChange(row, planner.prepare(boundaries.wantedBy(boundaries.match(interval))))
+  const wanted = boundaries.wantedBy(boundaries.match(interval))
+  const planner = new PlacementPlanner(table, decidingServers(cluster, row, wanted), limits)
+  return planner.mayChange(row, planner.prepare(wanted))
+}
+
+/**
+ * Returns the servers that decide whether a segment, given by row, has the replicas that a rule requires: those that have something
+ * to do with it, and as many others of each tier as the rule requires replicas there.
+ */
+function decidingServers(cluster: ExplainedCluster, row: number, wanted: WantedCopies): LoadingServer[] {
+  const left = new Map(wanted.action === 'load' ? wanted.tieredReplicants : [])
+  return plannedServers(cluster).filter((server) => {
+    if (cluster.table.copies.flags(row, server.number) !== 0) return true
+    const count = isHistorical(server) && !server.decommissioning ? (left.get(server.tier) ?? 0) : 0
+    if (count === 0) return false
+    left.set(server.tier, count - 1)
+    return true
+  })
 }
 
 function causesOf(
@@ -262,16 +307,18 @@ function causesOf(
   if (tiers.every(({ required }) => required === 0))
     return [{ code: 'noReplicas', text: `The segment matches ${rule}, which loads no replicas` }]
   const causes = tiers.flatMap((tier) => causesInTier(cluster, tier, decided))
-  if (omittedTiers > 0)
+  // A server of a tier that is not known yet may be in any of them.
+  if (omittedTiers > 0 && cluster.awaited.every(({ tier }) => tier !== undefined))
     causes.push({ code: 'tierWithoutServers', text: `No servers in ${countOf(omittedTiers, 'more tier')}` })
   const isMissing = omittedTiers > 0 || tiers.some(({ required, served }) => served < required)
   if (!isMissing) return []
-  const { awaited, isPaused } = cluster
+  const { awaited, unannounced, isPaused } = cluster
+  const unknown = awaited.length + unannounced.length
   if (isPaused) causes.push({ code: 'paused', text: 'Coordination is paused: [pauseCoordination] is [true]' })
-  if (awaited.length > 0)
+  if (unknown > 0)
     causes.push({
       code: 'serversUnknown',
-      text: `The leader is waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]!.name}]`,
+      text: `The leader is waiting for reports from ${countOf(unknown, 'server')}`,
     })
   return causes
 }
@@ -288,7 +335,7 @@ const obstacleTexts: Readonly<
 }
 
 function causesInTier(
-  { awaited }: ExplainedCluster,
+  { awaited, lost }: ExplainedCluster,
   finding: TierFinding,
   decided: SegmentForecast | undefined,
 ): Cause[] {
@@ -299,18 +346,29 @@ function causesInTier(
     text: `Tier [${tier}]: ${text}`,
   })
   if (required === 0 || served >= required) return []
+  // The tier of a process with several servers is unknown until it reports.
+  const isAwaited = awaited.some((server) => server.tier === tier || server.tier === undefined)
+  const lostHere = lost.filter((server) => server.tier === tier)
+  // Without names, which not every caller may read. Servers that have not reported are listed with the other servers.
+  const lostText = lostHere.length === 0 ? '' : `; ${countOf(lostHere.length, 'server')} stopped reporting`
   if (servers === 0)
-    return awaited.some((server) => server.tier === tier)
+    return isAwaited
       ? []
-      : [cause('tierWithoutServers', `no servers for ${countOf(required, 'replica')}`)]
+      : [cause('tierWithoutServers', `no servers for ${countOf(required, 'replica')}${lostText}`)]
+  const leaving = servers - activeServers
   if (activeServers === 0)
-    return [cause('allDecommissioning', 'all servers are decommissioning, so none of them loads segments')]
+    return [
+      cause(
+        'allDecommissioning',
+        `all servers are decommissioning, so none of them loads segments${lostText}`,
+      ),
+    ]
   const causes: Cause[] = []
   if (activeServers < required)
     causes.push(
       cause(
         'tooFewServers',
-        `only ${countOf(activeServers, 'server')}, and a server loads at most one replica of a segment`,
+        `only ${countOf(activeServers, 'server')}${leaving > 0 ? ` that ${activeServers === 1 ? 'is' : 'are'} not decommissioning` : ''}, and a server loads at most one replica of a segment${lostText}`,
       ),
     )
   if (loading > 0) causes.push(cause('loading', `${countOf(loading, 'replica')} in load queues`))
@@ -396,49 +454,84 @@ function summaryOf(
   }
 }
 
-/** A server that an explanation may list. */
-interface ListedServer extends ServerVerdict {
-  explain(): ServerFinding
+/** The servers that an explanation lists. */
+interface ListedServers {
+  /** Those with the segment or a failure to load it. */
+  readonly involved: readonly ServerVerdict[]
+  readonly servers: readonly ServerFinding[]
+  /** Number of servers that are not in `servers`. */
+  readonly omitted: number
 }
 
-const listedAs = (finding: ServerFinding): ListedServer => ({ ...finding, explain: () => finding })
+/** What a rule requires of a segment, and whether a run may assign it to a server that failed to load it. */
+interface Required {
+  readonly wanted: WantedCopies
+  readonly tiers: readonly TierFinding[]
+  mayRetry(verdict: ServerVerdict): boolean
+}
+
+/** Returns a function that returns whether the next runs may assign a segment to a server that failed to load it. */
+function retryIn(
+  { isPaused, table }: ExplainedCluster,
+  row: number,
+  wanted: WantedCopies,
+  tiers: readonly TierFinding[],
+): Required['mayRetry'] {
+  if (isPaused || table.isHidden(row)) return () => false
+  if (wanted.action === 'broadcast') return canRetry
+  const lacking = new Set(
+    tiers.filter(({ required, served, loading }) => served + loading < required).map(({ tier }) => tier),
+  )
+  return (verdict) => lacking.has(verdict.tier) && canRetry(verdict)
+}
 
 /** Servers with the segment or a failure first, then those that could load it for the rule. */
 function listedServers(
   cluster: ExplainedCluster,
   row: number,
-  wanted: WantedCopies,
-  tiers: readonly TierFinding[],
-): ListedServer[] {
+  { wanted, tiers, mayRetry }: Required,
+): ListedServers {
   const named = new Set(tiers.filter(({ required }) => required > 0).map(({ tier }) => tier))
   const isAsked = (server: LoadingServer): boolean =>
     named.has(server.tier) && (isHistorical(server) || wanted.action === 'broadcast')
-  const explained = (server: LoadingServer): ListedServer => ({
-    ...judgeServer(cluster, row, server),
-    explain: () => explainServer(cluster, row, server),
-  })
-  const found = [
-    ...cluster.servers.map((server) => ({ server, listed: explained(server) })),
-    ...cluster.clones.map((clone) => ({
-      server: clone.target,
-      listed: listedAs(explainClone(cluster, row, clone)),
-    })),
+  const involved: { readonly verdict: ServerVerdict; explain(): ServerFinding }[] = []
+  const others: LoadingServer[] = []
+  for (const server of cluster.servers) {
+    const verdict = isUninvolved(cluster, row, server.number) ? undefined : judgeServer(cluster, row, server)
+    if (verdict !== undefined && isInvolved(verdict))
+      involved.push({ verdict, explain: () => explainServer(cluster, row, server, mayRetry) })
+    else if (isAsked(server)) others.push(server)
+  }
+  const known: ServerFinding[] = []
+  for (const clone of cluster.clones) {
+    const finding = explainClone(cluster, row, clone)
+    if (isInvolved(finding)) involved.push({ verdict: finding, explain: () => finding })
+    else if (isAsked(clone.target)) known.push(finding)
+  }
+  const unreported = [
+    ...cluster.awaited.map(explainAwaited),
+    ...cluster.unannounced.map((name) => explainAwaited({ name, tier: undefined })),
+    ...cluster.lost.map(explainLost),
   ]
-  const isInvolved = ({ state, obstacle, failure }: ServerVerdict): boolean =>
-    state === 'serves' ||
-    state === 'loads' ||
-    state === 'drops' ||
-    obstacle === 'loadFailed' ||
-    failure !== undefined
-  const [involved, others] = [true, false].map((is) =>
-    found.filter(({ listed }) => isInvolved(listed) === is),
-  ) as [typeof found, typeof found]
-  const unreported = [...cluster.awaited.map(explainAwaited), ...cluster.lost.map(explainLost)].map(listedAs)
-  return [
-    ...[...involved, ...others.filter(({ server }) => isAsked(server))].map(({ listed }) => listed),
-    ...unreported.filter(({ tier }) => tier === '' || named.has(tier) || wanted.action === 'broadcast'),
-  ]
+  for (const finding of unreported)
+    if (finding.tier === '' || named.has(finding.tier) || wanted.action === 'broadcast') known.push(finding)
+  const servers = involved.slice(0, maxServers).map(({ explain }) => explain())
+  for (const server of others.slice(0, maxServers - servers.length))
+    servers.push(explainServer(cluster, row, server, mayRetry))
+  servers.push(...known.slice(0, maxServers - servers.length))
+  return {
+    involved: involved.map(({ verdict }) => verdict),
+    servers,
+    omitted: involved.length + others.length + known.length - servers.length,
+  }
 }
+
+const isInvolved = ({ state, obstacle, failure }: ServerVerdict): boolean =>
+  state === 'serves' ||
+  state === 'loads' ||
+  state === 'drops' ||
+  obstacle === 'loadFailed' ||
+  failure !== undefined
 
 /** What decides what happens next to a segment. */
 interface Outlook {
@@ -446,8 +539,8 @@ interface Outlook {
   readonly wanted: WantedCopies
   /** Undefined if the next run does nothing about the segment. */
   readonly decided: SegmentForecast | undefined
-  readonly listed: readonly ServerVerdict[]
-  readonly tiers: readonly TierFinding[]
+  readonly involved: readonly ServerVerdict[]
+  readonly mayRetry: Required['mayRetry']
 }
 
 // A segment may have replicas on thousands of servers.
@@ -456,15 +549,16 @@ const maxNamed = 5
 function nextEvents(
   cluster: ExplainedCluster,
   row: number,
-  { found, wanted, decided, listed, tiers }: Outlook,
+  { found, wanted, decided, involved, mayRetry }: Outlook,
 ): NextEvent[] {
   const { servers, nextRun } = cluster
-  const nameOf = new Map(servers.map(({ number, name }) => [number, name]))
   const events = loadedEvents(cluster, row)
   const at = { at: nextRun.at }
   const request = (code: 'cancelLoad' | 'drop', numbers: readonly number[], action: string) => {
+    if (numbers.length === 0) return
+    const nameOf = new Map(servers.map(({ number, name }) => [number, name]))
     const names = numbers.map((number) => `[${nameOf.get(number)}]`)
-    if (names.length > 0) events.push({ code, ...at, text: `The next run ${action} ${firstOf(names)}` })
+    events.push({ code, ...at, text: `The next run ${action} ${firstOf(names)}` })
   }
   if (decided !== undefined) {
     if (wanted.action === 'drop')
@@ -479,14 +573,15 @@ function nextEvents(
         place,
       })
   }
-  const missing = new Set(tiers.filter(({ required, served }) => served < required).map(({ tier }) => tier))
-  for (const { server, tier, state, failure } of listed)
-    if (failure?.isResting && missing.has(tier) && state === 'cannotLoad')
+  for (const verdict of involved) {
+    const { server, obstacle, failure } = verdict
+    if (failure?.isResting && obstacle === 'loadFailed' && mayRetry(verdict))
       events.push({
         code: 'retry',
         at: failure.retryAt,
         text: `A later run may assign the segment to [${server}] again`,
       })
+  }
   if (found.next !== undefined)
     events.push({
       code: 'ruleChange',
@@ -539,14 +634,15 @@ const doneText = (doneAt: number | undefined): string =>
 function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
   const { servers, table, nextRun } = cluster
   const isLoading = ({ number }: LoadingServer) => (table.copies.flags(row, number) & copyFlag.loading) !== 0
-  const loading = servers.filter(isLoading).slice(0, maxNamed)
+  const all = servers.filter(isLoading)
+  const loading = all.slice(0, maxNamed)
   if (loading.length === 0) return []
   const queues = queuedLoads(
     table,
     row,
     loading.map(({ number }) => number),
   )
-  return loading.map((server) => {
+  const events = loading.map((server): NextEvent => {
     const { before, bytesBefore } = queues.get(server.number)!
     const rate = rateIn(cluster, server)
     const doneAt =
@@ -561,6 +657,13 @@ function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
       ...(doneAt === undefined ? {} : { at: doneAt, doneAt }),
     }
   })
+  const more = all.length - loading.length
+  if (more > 0)
+    events.push({
+      code: 'loaded',
+      text: `The segment is in the load queues of ${countOf(more, 'more server')}`,
+    })
+  return events
 }
 
 /** The measured rate of a server, or the mean of its tier. */

@@ -1,5 +1,5 @@
 import { copyFlag } from '../inventory/index.ts'
-import { draftOf, hasRoom, type LoadingServer } from '../loading/index.ts'
+import { hasRoomFor, holdsSegment, type LoadingServer } from '../loading/index.ts'
 import { countOf, formatBytes } from '../text/index.ts'
 import { formatInstant } from '../time/index.ts'
 import type {
@@ -19,26 +19,62 @@ export type ServerVerdict = Omit<ServerFinding, 'text'>
 
 /** Returns what a server has to do with a segment, given by row. */
 export function judgeServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerVerdict {
-  const { name, tier, number } = server
-  const flags = cluster.table.copies.flags(row, number)
-  const failure = (flags & served) === 0 ? cluster.failureOf(number, row) : undefined
-  const failed = failure === undefined ? {} : { failure }
-  const verdict = (state: ServerFinding['state']) => ({ server: name, tier, state, ...failed })
-  if ((flags & dropping) !== 0) return verdict('drops')
-  if ((flags & loading) !== 0) return verdict('loads')
-  if ((flags & served) !== 0) return verdict('serves')
-  const obstacle = obstacleOf(cluster, row, server, flags)
-  return obstacle === undefined ? verdict('canLoad') : { ...verdict('cannotLoad'), obstacle }
+  const { state, obstacle, failure } = judge(cluster, row, server)
+  return {
+    server: server.name,
+    tier: server.tier,
+    state,
+    ...(failure === undefined ? {} : { failure }),
+    ...(obstacle === undefined ? {} : { obstacle }),
+  }
 }
 
-/** Returns what a server has to do with a segment, given by row, in sentences. */
-export function explainServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerFinding {
+/** Whether a server has nothing to do with a segment, given by row, except that it may be able to load it. */
+export const isUninvolved = ({ table, failureOf }: ExplainedCluster, row: number, server: number): boolean =>
+  table.copies.flags(row, server) === 0 && failureOf(server, row) === undefined
+
+function judge(cluster: ExplainedCluster, row: number, server: LoadingServer) {
+  const flags = cluster.table.copies.flags(row, server.number)
+  const failure = (flags & served) === 0 ? cluster.failureOf(server.number, row) : undefined
+  const held = heldState(flags)
+  const obstacle = held === undefined ? obstacleOf(cluster, row, server, flags) : undefined
+  const state = held ?? (obstacle === undefined ? ('canLoad' as const) : ('cannotLoad' as const))
+  return { state, obstacle, failure }
+}
+
+function heldState(flags: number): 'drops' | 'loads' | 'serves' | undefined {
+  if ((flags & dropping) !== 0) return 'drops'
+  if ((flags & loading) !== 0) return 'loads'
+  return (flags & served) !== 0 ? 'serves' : undefined
+}
+
+/**
+ * Returns what a server has to do with a segment, given by row, in sentences. `mayRetry` returns whether a run may assign the segment
+ * to a server that failed to load it.
+ */
+export function explainServer(
+  cluster: ExplainedCluster,
+  row: number,
+  server: LoadingServer,
+  mayRetry: (verdict: ServerVerdict) => boolean,
+): ServerFinding {
   const verdict = judgeServer(cluster, row, server)
   const { obstacle, failure } = verdict
-  if (obstacle === 'loadFailed' && failure !== undefined) return { ...verdict, text: failureText(failure) }
-  const failed = failure === undefined ? '' : `. ${failureText(failure)}`
-  return { ...verdict, text: `${verdictText(cluster, row, server, verdict)}${failed}` }
+  const failed = failure === undefined ? undefined : failureText(failure, mayRetry(verdict))
+  if (obstacle === 'loadFailed')
+    return {
+      ...verdict,
+      text:
+        failed ??
+        `Failed to load the segment or did not respond${mayRetry(verdict) ? '; a later run may retry it' : ''}`,
+    }
+  const text = verdictText(cluster, row, server, verdict)
+  return { ...verdict, text: failed === undefined ? text : `${text}. ${failed}` }
 }
+
+/** Whether nothing about a server prevents a later run from assigning a segment to it. Loads and pauses between attempts end. */
+export const canRetry = ({ state, obstacle }: ServerVerdict): boolean =>
+  state === 'canLoad' || obstacle === 'loadFailed' || obstacle === 'queueFull'
 
 function verdictText(
   cluster: ExplainedCluster,
@@ -53,15 +89,15 @@ function verdictText(
   if (state === 'serves') return `Serves the segment${isLeaving}`
   return obstacle === undefined
     ? `Can load the segment: ${freeText(server)}`
-    : obstacleText(cluster, row, server, obstacle as ServerBlocker)
+    : obstacleText(cluster, row, server, obstacle as Exclude<ServerBlocker, 'loadFailed'>)
 }
 
-function failureText({ failures, error, at, retryAt, isResting }: LoadFailure): string {
+function failureText({ failures, error, at, retryAt, isResting }: LoadFailure, mayRetry: boolean): string {
   const often = failures === 1 ? 'at' : `${failures} times, last at`
   const next = isResting
     ? `the next attempt is at ${formatInstant(retryAt)} or later`
     : 'the next run may retry it'
-  return `Failed to load the segment ${often} ${formatInstant(at)} (${error}); ${next}`
+  return `Failed to load the segment ${often} ${formatInstant(at)} (${error})${mayRetry ? `; ${next}` : ''}`
 }
 
 /** Returns what a clone has to do with a segment, given by row. It copies its source, whatever the rules require. */
@@ -80,7 +116,7 @@ export function explainClone(
     return finding('loads', `Is a clone of [${sourceName}] and has the segment in its load queue`)
   if ((flags & served) !== 0)
     return finding('serves', `Serves the segment ${as}; this copy does not count as a replica`)
-  const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0
+  const isAtSource = source !== undefined && holdsSegment(table.copies.flags(row, source))
   const why =
     source === undefined
       ? 'which is unavailable, so the clone neither loads nor drops segments'
@@ -100,8 +136,8 @@ function obstacleOf(
   flags: number,
 ): ServerBlocker | undefined {
   if (server.decommissioning) return 'decommissioning'
+  if (!hasRoomFor(server, table.sizeOf[row]!)) return 'noSpace'
   if ((flags & refused) !== 0) return 'loadFailed'
-  if (!hasRoom(draftOf(server), table.sizeOf[row]!)) return 'noSpace'
   return server.queuedLoads >= limits.maxLoadsPerServer ? 'queueFull' : undefined
 }
 
@@ -109,13 +145,11 @@ function obstacleText(
   { table, limits }: ExplainedCluster,
   row: number,
   server: LoadingServer,
-  obstacle: ServerBlocker,
+  obstacle: Exclude<ServerBlocker, 'loadFailed'>,
 ): string {
   switch (obstacle) {
     case 'decommissioning':
       return 'Decommissioning, so it loads nothing'
-    case 'loadFailed':
-      return 'Failed to load the segment or did not respond; the load will be retried later'
     case 'noSpace':
       return `Not enough space: ${freeText(server)}, and the segment needs ${formatBytes(table.sizeOf[row]!)}`
     case 'queueFull':
@@ -139,8 +173,10 @@ export function explainTier(
   const counts = { served: 0, loading: 0, dropping: 0, leaving: 0 }
   const candidates: { -readonly [Key in keyof Candidates]: Candidates[Key] } = {}
   let failedServers = 0
+  let activeServers = 0
   for (const server of members) {
-    const { state, obstacle, failure } = judgeServer(cluster, row, server)
+    const { state, obstacle, failure } = judge(cluster, row, server)
+    if (!server.decommissioning) activeServers += 1
     if (obstacle === 'loadFailed' || failure !== undefined) failedServers += 1
     if (state === 'serves') counts[server.decommissioning ? 'leaving' : 'served'] += 1
     else if (state === 'loads' && isCopy(cluster, row, server)) counts.loading += 1
@@ -148,7 +184,6 @@ export function explainTier(
     const candidate = state === 'drops' ? 'beingDropped' : state === 'canLoad' ? state : obstacle
     if (candidate !== undefined) candidates[candidate] = (candidates[candidate] ?? 0) + 1
   }
-  const activeServers = members.filter(({ decommissioning }) => !decommissioning).length
   return {
     tier,
     required,

@@ -24,6 +24,7 @@ const free: TaskSurroundings = {
   slots: 2,
   usedSlots: 0,
   ahead: 0,
+  seesCluster: true,
 }
 const lock = { taskId: 'other', interval: interval(1, 3), priority: 25 }
 
@@ -80,8 +81,24 @@ const cases: readonly {
   {
     name: 'a pending task in a cluster without slots, for a caller who may not know about other tasks',
     task: task(),
-    surroundings: { slots: 0, ahead: undefined },
+    surroundings: { slots: 0, seesCluster: false },
     expected: [/is waiting$/, /^No server has task slots/],
+  },
+  {
+    name: 'a pending task for a caller who may not know how many other tasks there are',
+    task: task(),
+    surroundings: {
+      usedSlots: 7,
+      slots: 7,
+      limit: { maxRunning: 4, running: 5 },
+      ahead: 3,
+      seesCluster: false,
+    },
+    expected: [
+      /is waiting$/,
+      /^The maximum number of tasks of type \[compact\] in \[svc\.indexer\.task\.maxRunningByType\] are running$/,
+      /^All task slots of the cluster are in use$/,
+    ],
   },
   {
     name: 'a running task in its second attempt',

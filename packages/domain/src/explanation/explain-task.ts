@@ -34,8 +34,10 @@ export interface TaskSurroundings {
   /** Task slots of the cluster, and how many are in use. */
   readonly slots: number
   readonly usedSlots: number
-  /** How many pending tasks are started before this one; undefined if the caller may not know. */
-  readonly ahead: number | undefined
+  /** How many pending tasks are started before this one. */
+  readonly ahead: number
+  /** Whether the caller may know how many tasks of other datasources run or wait, and how many slots the cluster has. */
+  readonly seesCluster: boolean
 }
 
 /** Says why a task is pending, what it is doing, or why it failed. */
@@ -58,11 +60,13 @@ export function explainTask(task: ExplainedTask, surroundings: TaskSurroundings)
 }
 
 function explainPending(task: ExplainedTask, surroundings: TaskSurroundings): string[] {
-  const { limit, slots, usedSlots, ahead } = surroundings
+  const { limit, slots, usedSlots, ahead, seesCluster } = surroundings
   const obstacles = [
     ...(limit && limit.running >= limit.maxRunning
       ? [
-          `${countOf(limit.running, 'task')} of type [${task.type}] ${limit.running === 1 ? 'is' : 'are'} running, the maximum in [svc.indexer.task.maxRunningByType]`,
+          seesCluster
+            ? `${countOf(limit.running, 'task')} of type [${task.type}] ${limit.running === 1 ? 'is' : 'are'} running, the maximum in [svc.indexer.task.maxRunningByType]`
+            : `The maximum number of tasks of type [${task.type}] in [svc.indexer.task.maxRunningByType] are running`,
         ]
       : []),
     ...blockersOf(task, surroundings).map(
@@ -72,11 +76,11 @@ function explainPending(task: ExplainedTask, surroundings: TaskSurroundings): st
     ...(slots === 0
       ? ['No server has task slots: set [svc.worker.capacity] on an overlord or worker']
       : usedSlots >= slots
-        ? [`All task slots of the cluster are in use (${slots})`]
+        ? [`All task slots of the cluster are in use${seesCluster ? ` (${slots})` : ''}`]
         : []),
   ]
   const queue =
-    ahead === undefined || ahead === 0
+    !seesCluster || ahead === 0
       ? []
       : [
           `${countOf(ahead, 'pending task')} with a higher priority, or with the same priority and created earlier, ${ahead === 1 ? 'starts' : 'start'} first`,

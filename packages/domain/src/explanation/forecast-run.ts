@@ -1,11 +1,13 @@
+import { BlockColumn, type SegmentTable } from '../inventory/index.ts'
 import {
   type CopyList,
   type LoadingServer,
   PlacementPlanner,
+  type Plan,
   type PreparedWanted,
   type UnplacedReason,
 } from '../loading/index.ts'
-import { rowsToCheck } from '../retention/index.ts'
+import { groupsNewestFirst, rowsOfGroup } from '../retention/index.ts'
 import { ruleBoundariesOf } from '../rules/index.ts'
 import type { ExplainedCluster } from './segment-explanation.ts'
 import { plannedServers } from './unreported-servers.ts'
@@ -65,8 +67,8 @@ export const idleRun: RunForecast = {
   totals: { loads: 0, drops: 0, markedUnused: 0, unplaced: 0 },
 }
 
-// Number of segments between two pauses.
-const slice = 4096
+// Number of segments between two pauses: less than half a millisecond of work.
+const slice = 512
 
 /**
  * Returns what the next run decides. Like the run, plans all segments in the same order, because they compete for servers.
@@ -74,103 +76,106 @@ const slice = 4096
  */
 export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, RunForecast> {
   const { table, limits } = cluster
-  const forecast = new ForecastColumns(table.rowLimit)
   const servers = plannedServers(cluster)
+  const forecast = new ForecastColumns(table, servers)
   const planner = new PlacementPlanner(table, servers, limits, (row, tier, reason, copies) =>
     forecast.addWait(row, tier, reason, copies),
   )
-  const { marks, preparedOf, segmentsOf } = yield* segmentsToPlan(cluster, planner)
+  const { groups, preparedOf, segmentsOf } = yield* groupsToPlan(cluster, planner)
   for (const [prepared, segments] of segmentsOf) forecast.addSegments(prepared, segments)
-  for (const server of servers) forecast.addServer(server)
   let planned = 0
-  for (const row of rowsToCheck(table, marks)) {
-    planned += 1
-    if (planned % slice === 0) yield
-    const prepared = preparedOf.get(table.groupOf[row]!)
-    // The segment became unused during a pause.
-    if (prepared === undefined) continue
-    planner.planSegment(row, prepared)
-    const { loads, cancelledLoads, drops } = planner.take()
-    forecast.addLoads(loads, table.sizeOf[row]!)
-    append(forecast.cancelledLoads, cancelledLoads)
-    append(forecast.drops, drops)
+  for (const group of groupsNewestFirst(table, groups)) {
+    if (group === undefined) {
+      yield
+      continue
+    }
+    for (const row of rowsOfGroup(table, group)) {
+      planned += 1
+      if (planned % slice === 0) {
+        forecast.add(planner.take())
+        yield
+      }
+      // The segment may have become unused during a pause.
+      if (table.groupOf[row] === group) planner.planSegment(row, preparedOf[group]!)
+    }
   }
+  forecast.add(planner.take())
   return forecast
 }
 
-/** What a run starts from. */
-interface PlannedSegments {
-  /** For each row: 1 if the run may do something about it. */
-  readonly marks: Uint8Array
-  /** What the rules of the groups of these rows require. */
-  readonly preparedOf: ReadonlyMap<number, PreparedWanted>
-  /** Number of visible segments by what the rules require. */
+/** The groups that a run plans. */
+interface GroupsToPlan {
+  readonly groups: readonly number[]
+  /** What the rules require of each group. */
+  readonly preparedOf: readonly PreparedWanted[]
+  /** Number of their segments by what the rules require. */
   readonly segmentsOf: ReadonlyMap<PreparedWanted, number>
 }
 
-function* segmentsToPlan(
+function* groupsToPlan(
   { table, rules, now }: ExplainedCluster,
   planner: PlacementPlanner,
-): Generator<undefined, PlannedSegments> {
-  const marks = new Uint8Array(table.rowLimit)
-  const preparedOf = new Map<number, PreparedWanted>()
+): Generator<undefined, GroupsToPlan> {
+  const groups: number[] = []
+  const preparedOf: PreparedWanted[] = []
   const segmentsOf = new Map<PreparedWanted, number>()
-  let seen = 0
   for (const [number, name] of table.datasourceNames.entries()) {
     if (table.usedCountOf(number) === 0) continue
     const boundaries = ruleBoundariesOf(rules, name, now)
-    for (const group of table.groupsOf(number)) {
-      if (table.hiddenOf[group] === 1) continue
+    // Copied, because groups come and go during pauses.
+    for (const group of table.groupsOf(number).slice()) {
+      if (table.datasourceOf[group] !== number || table.hiddenOf[group] === 1) continue
       const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
       const prepared = planner.prepare(boundaries.wantedBy(boundaries.match(interval)))
       segmentsOf.set(prepared, (segmentsOf.get(prepared) ?? 0) + table.memberCountOf[group]!)
-      table.forEachRow(group, (row) => {
-        seen += 1
-        if (!planner.mayChange(row, prepared)) return
-        marks[row] = 1
-        preparedOf.set(group, prepared)
-      })
-      if (seen < slice) continue
-      seen = 0
-      yield
+      preparedOf[group] = prepared
+      groups.push(group)
+      if (groups.length % slice === 0) yield
     }
   }
-  return { marks, preparedOf, segmentsOf }
+  return { groups, preparedOf, segmentsOf }
 }
 
-/** Rows in any order, in which all entries of a row are adjacent. `firstOf` has the first index of each row, or -1. */
-interface RowColumn {
-  readonly rows: number[]
-  readonly firstOf: Int32Array
+/** Rows in any order, in which all entries of a row are adjacent. */
+class RowColumn {
+  readonly rows = new BlockColumn()
+  private readonly rowLimit: number
+  /** The first index of each row plus 1, or 0; undefined while there are no entries. */
+  private firstOf: Int32Array | undefined
+
+  constructor(rowLimit: number) {
+    this.rowLimit = rowLimit
+  }
+
+  push(row: number): void {
+    this.firstOf ??= new Int32Array(this.rowLimit)
+    if (this.firstOf[row] === 0) this.firstOf[row] = this.rows.length + 1
+    this.rows.push(row)
+  }
+
+  /** Returns the indexes of the entries of a row. */
+  of(row: number): number[] {
+    const indexes: number[] = []
+    for (let index = (this.firstOf?.[row] ?? 0) - 1; index >= 0 && index < this.rows.length; index += 1) {
+      if (this.rows.at(index) !== row) break
+      indexes.push(index)
+    }
+    return indexes
+  }
 }
 
-const emptyColumn = (rowLimit: number): RowColumn => ({
-  rows: [],
-  firstOf: new Int32Array(rowLimit).fill(-1),
-})
+/** Replicas of segments on servers. */
+class CopyColumns extends RowColumn {
+  readonly servers = new BlockColumn()
 
-function pushRow({ rows, firstOf }: RowColumn, row: number): void {
-  if (firstOf[row] === -1) firstOf[row] = rows.length
-  rows.push(row)
-}
+  add(row: number, server: number): void {
+    this.push(row)
+    this.servers.push(server)
+  }
 
-/** Returns the indexes of the entries of a row. */
-function entriesOf({ rows, firstOf }: RowColumn, row: number): number[] {
-  const indexes: number[] = []
-  for (let index = firstOf[row] ?? -1; index >= 0 && rows[index] === row; index += 1) indexes.push(index)
-  return indexes
-}
-
-interface CopyColumns extends RowColumn {
-  readonly servers: number[]
-}
-
-const noCopies = (rowLimit: number): CopyColumns => ({ ...emptyColumn(rowLimit), servers: [] })
-
-function append(all: CopyColumns, { rows, servers }: CopyList): void {
-  for (const [index, row] of rows.entries()) {
-    pushRow(all, row)
-    all.servers.push(servers[index]!)
+  /** Returns the servers of a row, by number. */
+  serversOf(row: number): number[] {
+    return this.of(row).map((index) => this.servers.at(index))
   }
 }
 
@@ -182,68 +187,103 @@ interface ServerQueue {
   bytes: number
 }
 
+/** The replicas that wait in a tier. */
+interface WaitingTier {
+  readonly name: string
+  copies: number
+}
+
+/** Replicas that wait in a tier for the same reason. */
+interface WaitKind {
+  readonly number: number
+  readonly tier: WaitingTier
+  readonly reason: UnplacedReason
+}
+
 /** A forecast in columns, because a run may decide about a million segments. All entries of a segment are adjacent. */
 class ForecastColumns implements RunForecast {
-  readonly cancelledLoads: CopyColumns
-  readonly drops: CopyColumns
-  private readonly loads
-  private readonly waits
-  private readonly queued = new Map<number, ServerQueue>()
-  private readonly waiting = new Map<string, number>()
+  private readonly table: SegmentTable
+  private readonly cancelledLoads: CopyColumns
+  private readonly drops: CopyColumns
+  private readonly loads: CopyColumns
+  private readonly newBefore = new BlockColumn()
+  private readonly newBytesBefore = new BlockColumn(Float64Array)
+  private readonly waits: RowColumn
+  private readonly waitKinds = new BlockColumn()
+  private readonly waitCopies = new BlockColumn()
+  private readonly waitPlaces = new BlockColumn(Float64Array)
+  private readonly queued: ReadonlyMap<number, ServerQueue>
+  private readonly kinds: WaitKind[] = []
+  private readonly kindsOf = new Map<string, Map<UnplacedReason, WaitKind>>()
   private markedUnused = 0
   private withoutServers = 0
 
-  constructor(rowLimit: number) {
-    this.cancelledLoads = noCopies(rowLimit)
-    this.drops = noCopies(rowLimit)
-    this.loads = { ...noCopies(rowLimit), newBefore: [] as number[], newBytesBefore: [] as number[] }
-    this.waits = {
-      ...emptyColumn(rowLimit),
-      tiers: [] as string[],
-      reasons: [] as UnplacedReason[],
-      copies: [] as number[],
-      places: [] as number[],
-    }
+  constructor(table: SegmentTable, servers: readonly LoadingServer[]) {
+    const { rowLimit } = table
+    this.table = table
+    this.cancelledLoads = new CopyColumns(rowLimit)
+    this.drops = new CopyColumns(rowLimit)
+    this.loads = new CopyColumns(rowLimit)
+    this.waits = new RowColumn(rowLimit)
+    this.queued = new Map(
+      servers.map(({ number, tier, queuedLoads }) => [
+        number,
+        { tier, before: queuedLoads, loads: 0, bytes: 0 },
+      ]),
+    )
   }
 
   /** Adds segments for which rules require the same. */
   addSegments(
-    { wanted, tiersWithoutServers, tiersWithTooFewServers }: PreparedWanted,
+    { wanted, tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers }: PreparedWanted,
     segments: number,
   ): void {
     if (wanted.action === 'drop') this.markedUnused += segments
-    for (const [, copies] of [...tiersWithoutServers, ...tiersWithTooFewServers])
-      this.withoutServers += copies * segments
+    for (const tiers of [tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers])
+      for (const [, copies] of tiers) this.withoutServers += copies * segments
   }
 
-  addServer({ number, tier, queuedLoads }: LoadingServer): void {
-    this.queued.set(number, { tier, before: queuedLoads, loads: 0, bytes: 0 })
-  }
-
-  addLoads({ rows, servers }: CopyList, sizeBytes: number): void {
-    for (const [index, row] of rows.entries()) {
-      const queue = this.queued.get(servers[index]!)!
-      pushRow(this.loads, row)
-      this.loads.servers.push(servers[index]!)
-      this.loads.newBefore.push(queue.loads)
-      this.loads.newBytesBefore.push(queue.bytes)
+  /** Adds what was planned for the next segments. */
+  add({ loads, cancelledLoads, drops }: Plan): void {
+    const { sizeOf } = this.table
+    for (const [index, row] of loads.rows.entries()) {
+      const server = loads.servers[index]!
+      const queue = this.queued.get(server)!
+      this.loads.add(row, server)
+      this.newBefore.push(queue.loads)
+      this.newBytesBefore.push(queue.bytes)
       queue.loads += 1
-      queue.bytes += sizeBytes
+      queue.bytes += sizeOf[row]!
     }
+    append(this.cancelledLoads, cancelledLoads)
+    append(this.drops, drops)
   }
 
   addWait(row: number, tier: string, reason: UnplacedReason, copies: number): void {
-    const before = this.waiting.get(tier) ?? 0
-    this.waiting.set(tier, before + copies)
-    pushRow(this.waits, row)
-    this.waits.tiers.push(tier)
-    this.waits.reasons.push(reason)
-    this.waits.copies.push(copies)
-    this.waits.places.push(before + 1)
+    const kind = this.kindOf(tier, reason)
+    this.waits.push(row)
+    this.waitKinds.push(kind.number)
+    this.waitCopies.push(copies)
+    this.waitPlaces.push(kind.tier.copies + 1)
+    kind.tier.copies += copies
+  }
+
+  private kindOf(tier: string, reason: UnplacedReason): WaitKind {
+    const kinds = this.kindsOf.get(tier) ?? new Map<UnplacedReason, WaitKind>()
+    const known = kinds.get(reason)
+    if (known !== undefined) return known
+    const [sameTier] = kinds.values()
+    const waiting = sameTier?.tier ?? { name: tier, copies: 0 }
+    const kind: WaitKind = { number: this.kinds.length, tier: waiting, reason }
+    kinds.set(reason, kind)
+    this.kindsOf.set(tier, kinds)
+    this.kinds.push(kind)
+    return kind
   }
 
   get totals(): RunTotals {
-    const waiting = this.waits.copies.reduce((sum, copies) => sum + copies, 0)
+    const tiers = new Set(this.kinds.map(({ tier }) => tier))
+    const waiting = [...tiers].reduce((sum, { copies }) => sum + copies, 0)
     return {
       loads: this.loads.rows.length,
       drops: this.drops.rows.length,
@@ -253,32 +293,35 @@ class ForecastColumns implements RunForecast {
   }
 
   of(row: number): SegmentForecast {
-    const { loads, waits, cancelledLoads, drops } = this
     return {
-      loads: entriesOf(loads, row).map((index) => {
-        const server = loads.servers[index]!
+      loads: this.loads.of(row).map((index) => {
+        const server = this.loads.servers.at(index)
         const { tier, before } = this.queued.get(server)!
-        const newLoadsBefore = loads.newBefore[index]!
+        const newLoadsBefore = this.newBefore.at(index)
         return {
           server,
           tier,
           loadsBefore: before + newLoadsBefore,
           newLoadsBefore,
-          newBytesBefore: loads.newBytesBefore[index]!,
+          newBytesBefore: this.newBytesBefore.at(index),
         }
       }),
-      cancelledLoads: entriesOf(cancelledLoads, row).map((index) => cancelledLoads.servers[index]!),
-      drops: entriesOf(drops, row).map((index) => drops.servers[index]!),
-      waits: entriesOf(waits, row).map((index) => {
-        const tier = waits.tiers[index]!
+      cancelledLoads: this.cancelledLoads.serversOf(row),
+      drops: this.drops.serversOf(row),
+      waits: this.waits.of(row).map((index) => {
+        const { tier, reason } = this.kinds[this.waitKinds.at(index)]!
         return {
-          tier,
-          reason: waits.reasons[index]!,
-          copies: waits.copies[index]!,
-          place: waits.places[index]!,
-          of: this.waiting.get(tier)!,
+          tier: tier.name,
+          reason,
+          copies: this.waitCopies.at(index),
+          place: this.waitPlaces.at(index),
+          of: tier.copies,
         }
       }),
     }
   }
+}
+
+function append(all: CopyColumns, { rows, servers }: CopyList): void {
+  for (const [index, row] of rows.entries()) all.add(row, servers[index]!)
 }

@@ -32,6 +32,8 @@ const explainerFor = (rules: readonly Rule[]): SegmentExplainer => {
     limits: { maxLoadsPerServer: 5, replicationThrottleLimit: 10 },
     now,
     isPaused: false,
+    overshadowedWaitUntil: undefined,
+    unannounced: [],
     awaited: [],
     lost: [],
     nextRun: { at: now, inMs: 0 },

@@ -40,7 +40,7 @@ export function queuedLoads(
   for (const other of rowsToCheck(table, marks)) {
     if (other === row) break
     // Other segments of the same interval are yielded, too.
-    if (marks[other] !== 1) continue
+    if (other === undefined || marks[other] !== 1) continue
     for (const [server, queue] of queues) {
       const entry = copies.find(other, server)
       if (entry >= 0 && isLoading(entry) && copies.sentAtOf[entry] === queue.sentAt) add(queue, other)

@@ -31,8 +31,12 @@ export interface ExplainedCluster {
   readonly isPaused: boolean
   /** Historicals whose segments the leader does not know yet. */
   readonly awaited: readonly UnreportedServer[]
+  /** Names of servers that the configuration expects and that have not announced themselves, so nothing else is known about them. */
+  readonly unannounced: readonly string[]
   /** Historicals that stopped reporting. */
   readonly lost: readonly LostServer[]
+  /** The time from which runs mark overshadowed segments as unused, in epoch milliseconds; undefined if the next run does. */
+  readonly overshadowedWaitUntil: number | undefined
   /** When the next run starts: in epoch milliseconds, and in milliseconds from now. */
   readonly nextRun: { readonly at: number; readonly inMs: number }
   /** Returns the failures of a server, given by number, to load a segment, given by row, since it last loaded it. */

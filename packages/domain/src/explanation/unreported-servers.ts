@@ -3,8 +3,10 @@ import { formatInstant } from '../time/index.ts'
 import type { ExplainedCluster, LostServer, ServerFinding } from './segment-explanation.ts'
 
 /** Returns the servers that the next run plans for. */
-export function plannedServers({ servers, awaited }: ExplainedCluster): readonly LoadingServer[] {
-  let next = servers.reduce((first, { number }) => Math.max(first, number + 1), 0)
+export function plannedServers({ servers, clones, awaited }: ExplainedCluster): readonly LoadingServer[] {
+  if (awaited.length === 0) return servers
+  const numbers = [...servers, ...clones.map(({ target }) => target)].map(({ number }) => number)
+  let next = numbers.reduce((first, number) => Math.max(first, number + 1), 0)
   return [...servers, ...placeholdersOf(awaited, () => next++)]
 }
 

@@ -1,11 +1,11 @@
-/** A binary heap: returns entries in order, also when others are pushed in between. Both take logarithmic time. */
+/** A binary heap: returns entries in order, even when others are pushed in between. Both take logarithmic time. */
 export class Heap<Entry> {
   private readonly comesBefore: (a: Entry, b: Entry) => boolean
   private readonly entries: Entry[] = []
 
   /**
    * `comesBefore` must be a strict order. It is evaluated on each call, so do not change entries while they are in the
-   * heap.
+   * heap, unless you call `moveUp` afterward.
    */
   constructor(comesBefore: (a: Entry, b: Entry) => boolean) {
     this.comesBefore = comesBefore
@@ -21,8 +21,19 @@ export class Heap<Entry> {
   }
 
   push(entry: Entry): void {
+    this.put(entry, this.entries.length)
+  }
+
+  /** Restores the order after `entry` has changed so that it comes earlier. Takes linear time. Ignores unknown entries. */
+  moveUp(entry: Entry): void {
+    const at = this.entries.indexOf(entry)
+    if (at >= 0) this.put(entry, at)
+  }
+
+  /** Puts an entry at a free position, or closer to the top. */
+  private put(entry: Entry, free: number): void {
     const { entries } = this
-    let at = entries.length
+    let at = free
     while (at > 0) {
       const parent = (at - 1) >>> 1
       if (!this.comesBefore(entry, entries[parent]!)) break

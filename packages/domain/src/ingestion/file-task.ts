@@ -1,5 +1,8 @@
 import type { Granularity } from '../time/index.ts'
 
+/** The type of ingestion tasks. */
+export const indexTaskType = 'index_parallel'
+
 /** Maximum length of the data that is part of a task, in bytes. */
 export const maxInlineDataBytes = 10 * 1024 * 1024
 
@@ -21,7 +24,7 @@ export interface FileIngestion {
 export function fileTask(ingestion: FileIngestion, inputSource: object): Record<string, unknown> {
   const { dataSource, timestampColumn, timestampFormat, granularity, format, append, dimensions } = ingestion
   return {
-    type: 'index_parallel',
+    type: indexTaskType,
     spec: {
       dataSchema: {
         dataSource,
@@ -31,7 +34,7 @@ export function fileTask(ingestion: FileIngestion, inputSource: object): Record<
         granularitySpec: { segmentGranularity: granularity, queryGranularity: 'NONE', rollup: false },
       },
       ioConfig: {
-        type: 'index_parallel',
+        type: indexTaskType,
         inputSource,
         inputFormat: format === 'csv' ? { type: 'csv', findColumnsFromHeader: true } : { type: format },
         appendToExisting: append,

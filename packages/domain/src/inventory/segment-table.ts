@@ -45,6 +45,8 @@ class WritableSegmentTable {
   readonly copies = new CopyTable()
   /** Number of times that a server started or stopped serving a segment. */
   servedChanges = 0
+  /** Number of changes to what servers have and to their pending requests. */
+  copyChanges = 0
   /** Upper bound of the row numbers used so far. */
   rowLimit = 0
   /** The group of a used segment; -1 for an unused segment, -2 for a free row. */
@@ -152,7 +154,11 @@ class WritableSegmentTable {
 
   /** Returns the row of an id, or -1. */
   rowOf(id: string): number {
-    return this.rowsById.find(hashText(id), (row) => this.idOf(row) === id)
+    return this.findRow(id, hashText(id))
+  }
+
+  private findRow(id: string, hash: number): number {
+    return this.rowsById.find(hash, (row) => this.idOf(row) === id)
   }
 
   /**
@@ -200,9 +206,10 @@ class WritableSegmentTable {
 
   /** Adds a used segment. Does nothing if it is already known as used. Returns its row. */
   put(segment: NewSegment): number {
-    let row = this.rowOf(segment.id)
+    const hash = hashText(segment.id)
+    let row = this.findRow(segment.id, hash)
     if (row >= 0 && this.groupOf[row]! >= 0) return row
-    if (row < 0) row = this.addRow(segment.id)
+    if (row < 0) row = this.addRow(hash)
     const group = this.groupFor(segment)
     this.groupOf[row] = group
     this.partitionNumOf[row] = segment.partitionNum
@@ -256,7 +263,10 @@ class WritableSegmentTable {
    */
   changeCopy(id: string, server: number, set: number, clear: number, row = this.rowOf(id)): number {
     if (row >= 0) return this.changeRow(row, server, set, clear)
-    return set === 0 ? -1 : this.changeRow(this.addRow(id), server, set, clear)
+    if (set === 0) return -1
+    const added = this.addRow(hashText(id))
+    this.texts.set(added, id)
+    return this.changeRow(added, server, set, clear)
   }
 
   /** Like `changeCopy`, for a row. Returns the entry of the copy table, or -1 if no flags remain. */
@@ -265,6 +275,7 @@ class WritableSegmentTable {
     const entry = this.copies.change(row, server, set, clear)
     const after = entry < 0 ? 0 : this.copies.flagsOf[entry]!
     if (before === after) return entry
+    this.copyChanges += 1
     this.markedOf[row] = 1
     if (((before ^ after) & copyFlag.served) !== 0) {
       this.servedChanges += 1
@@ -281,6 +292,7 @@ class WritableSegmentTable {
 
   /** Clears `leaving` of an entry of the copy table. This affects only moves, so the row is not marked. */
   abandonMove(entry: number): void {
+    this.copyChanges += 1
     this.copies.flagsOf[entry]! &= ~copyFlag.leaving
   }
 
@@ -485,7 +497,8 @@ class WritableSegmentTable {
     if (last === undefined || last.start !== start || last.end !== end) intervals.push({ start, end })
   }
 
-  private addRow(id: string): number {
+  /** Adds a row for an ID with this hash. The caller must make sure that `idOf` returns the ID. */
+  private addRow(hash: number): number {
     const row = this.freeRows.pop() ?? this.rowLimit
     if (row === this.rowLimit) {
       this.rowLimit += 1
@@ -500,8 +513,7 @@ class WritableSegmentTable {
     }
     this.groupOf[row] = -1
     this.copies.addRow(row)
-    this.texts.set(row, id)
-    this.rowsById.add(hashText(id), row)
+    this.rowsById.add(hash, row)
     return row
   }
 

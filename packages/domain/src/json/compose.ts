@@ -11,9 +11,16 @@ export const jsonInAscii = (json: string): string =>
 /** Returns a JSON list of values that are JSON already. */
 export const jsonListOfTexts = (values: readonly string[]): string => `[${values.join(',')}]`
 
+/** Returns a JSON list with the values of all these JSON lists. */
+export const joinedListTexts = (lists: readonly string[]): string =>
+  jsonListOfTexts(lists.map((list) => list.slice(1, -1)).filter((values) => values !== ''))
+
+/** Returns a JSON object of the texts of its members. */
+export const jsonObjectOfMemberTexts = (members: readonly string[]): string => `{${members.join(',')}}`
+
 /** Returns a JSON object of values that are JSON already, so that stored JSON need not be parsed. */
 export const jsonObjectOfTexts = (members: readonly JsonMember[]): string =>
-  `{${members.map(memberText).join(',')}}`
+  jsonObjectOfMemberTexts(members.map(memberText))
 
 /**
  * Returns the JSON of an object that starts with other fields. Neither may be empty. Does not parse the object, because

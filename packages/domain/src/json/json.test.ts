@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { canonicalJson, jsonListOfTexts, jsonObjectOfTexts, withFieldsFirst } from './index.ts'
+import {
+  canonicalJson,
+  joinedListTexts,
+  jsonListOfTexts,
+  jsonObjectOfTexts,
+  withFieldsFirst,
+} from './index.ts'
 
 test('composes JSON of values that are JSON already', () => {
   const object = fc.dictionary(fc.string(), fc.jsonValue())
@@ -13,6 +19,8 @@ test('composes JSON of values that are JSON already', () => {
       assert.equal(jsonListOfTexts(texts(Object.values(value))), JSON.stringify(Object.values(value)))
     }),
   )
+  assert.equal(joinedListTexts(['[]', '[1,2]', '[]', '[3]']), '[1,2,3]')
+  assert.equal(joinedListTexts(['[]', '[]']), '[]')
   assert.equal(withFieldsFirst({ b: 1, c: undefined }, '{"a":[2]}'), '{"b":1,"a":[2]}')
 })
 

@@ -27,7 +27,7 @@ export function planClones(
   for (let row = 0; row < rowLimit; row += 1) {
     if ((copies.firstOf[row] ?? -1) < 0) continue
     for (const { source, draft } of drafts) {
-      const isWanted = holds(copies.flags(row, source))
+      const isWanted = holdsSegment(copies.flags(row, source))
       const flags = copies.flags(row, draft.server.number)
       if (isWanted && flags === 0) {
         if (draft.queuedLoads >= maxLoadsPerServer || !hasRoom(draft, sizeOf[row]!)) continue
@@ -44,5 +44,5 @@ export function planClones(
 }
 
 /** Whether a server serves or loads a segment and is not dropping it. */
-const holds = (flags: number): boolean =>
+export const holdsSegment = (flags: number): boolean =>
   (flags & copyFlag.dropping) === 0 && (flags & (copyFlag.served | copyFlag.loading)) !== 0

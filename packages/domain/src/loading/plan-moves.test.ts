@@ -8,6 +8,7 @@ import { RetentionPlanner } from '../retention/index.ts'
 import { parseRules } from '../rules/index.ts'
 import { type Segment, segmentId } from '../segment/index.ts'
 import { simulatedServer, tableOf } from '../testing/index.ts'
+import type { MoveList } from './plan-moves.ts'
 
 const day = 86_400_000
 const limits = { maxLoadsPerServer: 20, replicationThrottleLimit: 1000 }
@@ -57,6 +58,48 @@ function work(table: SegmentTable, happens: () => 'done' | 'failed' | 'waits'): 
     else table.changeRow(row, server, 0, 255)
   }
 }
+
+/** Returns the lists between the pauses of a calculation, including the last one. */
+function listsOf(planning: Generator<MoveList, MoveList>): MoveList[] {
+  const lists: MoveList[] = []
+  for (;;) {
+    const { value, done } = planning.next()
+    lists.push(value)
+    if (done) return lists
+  }
+}
+
+test('planning moves of many segments pauses regularly', () => {
+  const count = 20_000
+  const list = Array.from({ length: count }, (_, number): Segment => {
+    const key = { dataSource: 'wiki', interval: { start: number * day, end: (number + 1) * day } }
+    const identity = { ...key, version: 'v1', partitionNum: 0 }
+    return { ...identity, id: segmentId(identity), partitions: 1, sizeBytes: 1, totalRows: 1 }
+  })
+  const names = ['full', 'empty']
+  const table = tableOf(
+    list,
+    names.map((name) => simulatedServer({ name })),
+  )
+  for (const { id } of list) table.changeRow(table.rowOf(id), 0, copyFlag.served, 0)
+  const servers = names.map((name, number) => ({
+    ...{ number, name, type: 'historical' as const, tier: '_default_tier', decommissioning: false },
+    ...{ maxSizeBytes: 2 * count, usedSizeBytes: number === 0 ? count : 0 },
+    ...{ loadingSizeBytes: 0, queuedLoads: 0 },
+  }))
+  const rules = new Map([
+    ['_default', parseRules([{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }])],
+  ])
+  const run = new RetentionPlanner(table).begin({ now: 0, rules, servers, limits })
+  while (run.next() !== undefined);
+  const lists = listsOf(run.moves(10))
+  assert.ok(lists.length > 4, `${lists.length}`)
+  assert.equal(new Set(lists.flatMap(({ rows }) => rows)).size, 10)
+  assert.deepEqual(
+    lists.flatMap(({ to }) => to),
+    Array.from({ length: 10 }, () => 1),
+  )
+})
 
 const cluster = fc.record({
   required: fc.integer({ min: 1, max: 2 }),
@@ -115,7 +158,10 @@ test('clusters become evenly filled and stable without losing replicas or exceed
           for (const [at, row] of drops.rows.entries())
             table.changeRow(row, drops.servers[at]!, copyFlag.dropping, 0)
         }
-        const { rows, from, to } = run.moves(5)
+        const lists = listsOf(run.moves(5))
+        const [rows, from, to] = (['rows', 'from', 'to'] as const).map((key) =>
+          lists.flatMap((list) => list[key]),
+        ) as [number[], number[], number[]]
         assert.ok(rows.length <= 5)
         rows.forEach((row, at) => {
           table.changeRow(row, from[at]!, copyFlag.leaving, 0)

@@ -25,9 +25,12 @@ const intervalsInBlock = 16
 // Number of cells per server in which blocks are counted. Two blocks in one cell are kept apart needlessly, which is
 // harmless.
 const cellCount = 4096
-// Max rows and server comparisons per run. A run blocks the process, so these limits keep it short.
-const rowsAtOnce = 50_000
-const comparisonsAtOnce = 5_000_000
+// Max rows and server comparisons per run, so that runs do not take long.
+const maxRows = 50_000
+const maxComparisons = 5_000_000
+// Replicas to count and server comparisons between two pauses. Both take less than a millisecond.
+const copiesPerStep = 4096
+const comparisonsPerStep = 50_000
 // Maximum number of servers of a tier that are compared as targets for a replica.
 const candidatesOfTier = 8
 
@@ -66,14 +69,14 @@ export class MovePlanner {
 
   /**
    * Plans the moves of a run. `drafts` are its historicals by number, with what the run has assigned to them. `mayMove`
-   * returns whether a segment has exactly the replicas that its rule requires.
+   * returns whether a segment has exactly the replicas that its rule requires. Pauses after each list of moves, which may be empty,
+   * and returns the last one.
    */
-  plan(
+  *plan(
     drafts: readonly (ServerDraft | undefined)[],
     limits: MoveLimits,
     mayMove: (row: number) => boolean,
-  ): MoveList {
-    const moves: MoveList = { rows: [], from: [], to: [] }
+  ): Generator<MoveList, MoveList> {
     const { table } = this
     const servers = JSON.stringify(
       drafts.map((draft) => draft && [draft.server.name, draft.active, draft.server.maxSizeBytes]),
@@ -81,16 +84,22 @@ export class MovePlanner {
     if (this.seenChanges !== table.servedChanges || this.seenServers !== servers) this.scannedInVain = 0
     this.seenChanges = table.servedChanges
     this.seenServers = servers
-    if (limits.maxSegmentsToMove === 0 || this.scannedInVain >= table.rowLimit) return moves
+    if (limits.maxSegmentsToMove === 0 || this.scannedInVain >= table.rowLimit) return noMoves()
     const balanced = drafts.map((draft) =>
       draft?.active && draft.server.maxSizeBytes > 0
         ? { draft, maxSizeBytes: draft.server.maxSizeBytes, filledBytes: draft.filledBytes }
         : undefined,
     )
-    const tiers = this.countUp(balanced, limits.maxSegmentsToMove)
+    const tiers = yield* this.countUp(balanced, limits.maxSegmentsToMove)
     const widest = Math.max(1, ...[...tiers.values()].map(candidatesIn))
-    const looked = Math.min(rowsAtOnce, Math.ceil(comparisonsAtOnce / widest), table.rowLimit)
+    const looked = Math.min(maxRows, Math.ceil(maxComparisons / widest), table.rowLimit)
+    const rowsPerStep = Math.ceil(comparisonsPerStep / widest)
+    let moves = noMoves()
     for (let count = 0; count < looked; count += 1) {
+      if (count > 0 && count % rowsPerStep === 0) {
+        yield moves
+        moves = noMoves()
+      }
       if (this.nextRow >= table.rowLimit) this.nextRow = 0
       const row = this.nextRow
       this.nextRow += 1
@@ -105,11 +114,11 @@ export class MovePlanner {
     return moves
   }
 
-  /** Counts neighbors and moves in progress, and returns the tiers by index. */
-  private countUp(
+  /** Counts neighbors and moves in progress, and returns the tiers by index. Pauses regularly. */
+  private *countUp(
     balanced: readonly (BalancedServer | undefined)[],
     maxSegmentsToMove: number,
-  ): ReadonlyMap<number, BalancedTier> {
+  ): Generator<MoveList, ReadonlyMap<number, BalancedTier>> {
     const { table } = this
     const { copies } = table
     const tiers = new Map<number, BalancedTier>()
@@ -123,6 +132,7 @@ export class MovePlanner {
     if (this.neighbors.length < cells) this.neighbors = new Uint16Array(cells)
     else this.neighbors.fill(0)
     for (let entry = 0; entry < copies.limit; entry += 1) {
+      if (entry > 0 && entry % copiesPerStep === 0) yield noMoves()
       const number = copies.serverOf[entry]!
       const server = number < 0 ? undefined : balanced[number]
       if (server === undefined) continue
@@ -180,7 +190,9 @@ export class MovePlanner {
       moves.from.push(from.draft.server.number)
       moves.to.push(to.draft.server.number)
       const cell = this.cellOf(row)
-      this.neighbors[from.draft.server.number * cellCount + cell]! -= 1
+      const here = from.draft.server.number * cellCount + cell
+      // A replica that was loaded during a pause may not have been counted.
+      this.neighbors[here] = Math.max(0, this.neighbors[here]! - 1)
       this.neighbors[to.draft.server.number * cellCount + cell]! += 1
       from.filledBytes -= sizeBytes
       to.filledBytes += sizeBytes
@@ -238,6 +250,8 @@ export class MovePlanner {
     return best
   }
 }
+
+const noMoves = (): MoveList => ({ rows: [], from: [], to: [] })
 
 const isUnevenTier = ({ max, min }: BalancedTier): boolean => max - min > evenEnough
 

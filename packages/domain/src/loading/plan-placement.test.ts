@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { copyFlag } from '../inventory/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
@@ -110,6 +110,15 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['drop b'],
   },
   {
+    name: 'drops in the same tier as Druid if several are no longer named, whatever the order of the servers is',
+    servers: [
+      ...[holding('a', 'hot'), holding('b', 'cold'), holding('c', 'warm')],
+      simulatedServer({ name: 'd', tier: '_default_tier', maxSizeBytes: 0 }),
+    ],
+    wanted: load({ warm: 1, _default_tier: 1 }),
+    plan: ['drop b'],
+  },
+  {
     name: 'drops the replica on a decommissioning server first in a tier that is no longer named',
     servers: [
       ...[holding('a', 'hot', { decommissioning: true }), holding('b', 'hot'), holding('c', 'cold')],
@@ -156,7 +165,7 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
       simulatedServer({ name: 'e', tier: 'cold', maxSizeBytes: 0 }),
     ],
     wanted: load({ hot: 1, warm: 1, cold: 1 }),
-    plan: ['drop b'],
+    plan: ['drop d'],
   },
   {
     name: 'drops everything except replicas on brokers for a load rule without tiers',
@@ -275,8 +284,8 @@ test('counts unassigned replicas by reason', () => {
   const plan = planner.result()
   assert.equal(plan.loads.length, 3)
   assert.deepEqual(plan.unplaced, [
-    { tier: 'hot', reason: 'queueFull', copies: 2, exampleSegmentId: '1' },
     { tier: 'cold', reason: 'noRoom', copies: 2, exampleSegmentId: '1' },
+    { tier: 'hot', reason: 'queueFull', copies: 2, exampleSegmentId: '1' },
     { tier: 'warm', reason: 'replicationThrottled', copies: 1, exampleSegmentId: '2' },
   ])
 })
@@ -414,8 +423,10 @@ function checkPlan(cluster: readonly SimulatedServer[], plan: NamedPlan, given: 
     const loads = plan.loads.filter((one) => one.server === server.name)
     const bytes = loads.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     if (loads.length === 0) continue
+    const drops = plan.drops.filter((one) => one.server === server.name)
+    const freedBytes = drops.reduce((sum, { segmentId }) => sum + sizeOf(segmentId), 0)
     assert.ok(
-      server.usedSizeBytes + server.loadingSizeBytes + bytes <= server.maxSizeBytes,
+      server.usedSizeBytes + server.loadingSizeBytes + bytes - freedBytes <= server.maxSizeBytes,
       'never over capacity',
     )
     assert.ok(server.loading.size + loads.length <= given.maxLoadsPerServer, 'never over the queue limit')
@@ -525,5 +536,51 @@ test('satisfies every rule exactly if there is enough room', () => {
       }
     }),
     { numRuns: 500 },
+  )
+})
+
+describe('space that a run makes', () => {
+  /** Plans a segment that moves off a full server because of a rule, and then one that waits for space there. */
+  function plannedOnFullServer(rule: WantedCopies): string[] {
+    const servers = [
+      holding('a', 'hot', { maxSizeBytes: 1, usedSizeBytes: 1 }),
+      holding('b', 'cold', { maxSizeBytes: 10, usedSizeBytes: 1 }),
+    ]
+    const planner = createPlanner(servers, unlimited)
+    planner.planSegment({ id: 'first', sizeBytes: 1 }, load({ hot: 1 }))
+    planner.planSegment({ id: 's', sizeBytes: 1 }, rule)
+    planner.planSegment({ id: 'second', sizeBytes: 1 }, load({ hot: 1 }))
+    planner.planSegment({ id: 'third', sizeBytes: 1 }, load({ hot: 1 }))
+    return planner.result().loads.map(({ server, segmentId }) => `${segmentId} on ${server}`)
+  }
+
+  test('is available to the segments that follow', () => {
+    assert.deepEqual(plannedOnFullServer(load({ cold: 1 })), ['second on a'])
+  })
+
+  test('is available to later runs if a drop rule makes it', () => {
+    assert.deepEqual(plannedOnFullServer({ action: 'drop' }), [])
+  })
+})
+
+test('notes the size of the smallest segment for which a tier has no space', () => {
+  const servers = [simulatedServer({ name: 'a', tier: 'hot', maxSizeBytes: 5 })]
+  const key = {
+    dataSource: 'any',
+    interval: { start: 0, end: 1 },
+    version: 'v1',
+    partitions: 1,
+    totalRows: 1,
+  }
+  const segments = [9, 7, 8].map((sizeBytes, partitionNum) => ({
+    ...{ ...key, partitionNum, sizeBytes },
+    id: `${sizeBytes}`,
+  }))
+  const table = tableOf(segments, servers)
+  const planner = new PlacementPlanner(table, loadingServers(servers), unlimited)
+  for (const { id } of segments) planner.planSegment(table.rowOf(id), planner.prepare(load({ hot: 1 })))
+  assert.deepEqual(
+    planner.allUnplaced().map(({ copies, minSizeBytes }) => [copies, minSizeBytes]),
+    [[3, 7]],
   )
 })

@@ -4,6 +4,7 @@ import type { MoveList, MovePlanner } from './plan-moves.ts'
 import { planReplicas } from './replica-change.ts'
 import { addLoad, draftOf, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
+import { inDruidOrder } from './tier-order.ts'
 
 /** Limits of one run. */
 export interface PlanLimits {
@@ -33,6 +34,8 @@ export interface Unplaced {
   readonly copies: number
   /** The row of one of the segments, as an example. */
   readonly exampleRow: number
+  /** Size of the smallest of the segments. */
+  readonly minSizeBytes: number
 }
 
 /** Replicas of segments on servers, as two parallel lists of row and server numbers of the segment table. */
@@ -63,7 +66,9 @@ export interface PreparedWanted {
   readonly tiersWithoutServers: readonly (readonly [tier: string, copies: number])[]
   /** Tiers with fewer servers than replicas, with the number of replicas that no server can load. */
   readonly tiersWithTooFewServers: readonly (readonly [tier: string, copies: number])[]
-  /** Tiers that can load replicas, with the number that each should have. */
+  /** Tiers whose servers are all decommissioning, with the number of replicas that the rule requires there. */
+  readonly tiersWithoutActiveServers: readonly (readonly [tier: string, copies: number])[]
+  /** Tiers that can load replicas, in order, with the number that each should have. */
   readonly required: readonly { readonly tier: Tier; readonly required: number }[]
   /** For each tier by index: 1 if the rule names it. */
   readonly isNamed: Uint8Array
@@ -110,6 +115,11 @@ const fullestFirst = (a: ServerDraft, b: ServerDraft): number => {
 const fullest = (drafts: readonly ServerDraft[], count: number): readonly ServerDraft[] =>
   count === 0 ? [] : drafts.toSorted(fullestFirst).slice(0, count)
 
+/** Removes all members one by one: setting the length to 0 would free the memory, which the next segment would need again. */
+function clear(drafts: ServerDraft[]): void {
+  while (drafts.length > 0) drafts.pop()
+}
+
 const noCopies = (): CopyList => ({ rows: [], servers: [] })
 
 /**
@@ -126,7 +136,9 @@ export class PlacementPlanner {
   private readonly tiers: readonly Tier[]
   private readonly tiersByName: ReadonlyMap<string, Tier>
   private plan: Plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
-  private readonly unplaced = new Map<string, { -readonly [Key in keyof Unplaced]: Unplaced[Key] }>()
+  private readonly unplaced: { -readonly [Key in keyof Unplaced]: Unplaced[Key] }[] = []
+  /** Positions in `unplaced` by reason and tier. */
+  private readonly unplacedAt = new Map<UnplacedReason, Map<string, number>>()
   private turn = 0
   private emitted = 0
 
@@ -147,8 +159,9 @@ export class PlacementPlanner {
     this.limits = limits
     this.onUnplaced = onUnplaced
     const historicals = servers.filter(({ type }) => type === 'historical')
-    this.tiers = [...Map.groupBy(historicals, ({ tier }) => tier)].map(([name, members], place) => {
-      const drafts = members.map((server) => this.addDraft(server, place))
+    const byTier = Map.groupBy(historicals, ({ tier }) => tier)
+    this.tiers = inDruidOrder([...byTier.keys()]).map((name, place) => {
+      const drafts = byTier.get(name)!.map((server) => this.addDraft(server, place))
       const active = drafts.filter((draft) => draft.active)
       const assignable = new ServersByFill(active, limits.maxLoadsPerServer)
       return { place, name, active, assignable, furtherCopies: 0, served: [], loading: [], leaving: [] }
@@ -183,6 +196,7 @@ export class PlacementPlanner {
       wantsNoCopy: false,
       tiersWithoutServers: [],
       tiersWithTooFewServers: [],
+      tiersWithoutActiveServers: [],
       required: [],
       isNamed,
     }
@@ -199,6 +213,7 @@ export class PlacementPlanner {
     // A rule may name thousands of tiers without servers, which affect no decision.
     const tiersWithoutServers: (readonly [tier: string, copies: number])[] = []
     const tiersWithTooFewServers: (readonly [tier: string, copies: number])[] = []
+    const tiersWithoutActiveServers: (readonly [tier: string, copies: number])[] = []
     const required: { readonly tier: Tier; readonly required: number }[] = []
     const named: string[] = []
     for (const [name, count] of wanted.tieredReplicants) {
@@ -210,7 +225,10 @@ export class PlacementPlanner {
       isNamed[tier.place] = 1
       named.push(name)
       // If all servers of a tier are decommissioning, the tier keeps its replicas.
-      if (tier.active.length === 0) continue
+      if (tier.active.length === 0) {
+        tiersWithoutActiveServers.push([name, count])
+        continue
+      }
       required.push({ tier, required: Math.min(count, tier.active.length) })
       if (count > tier.active.length) tiersWithTooFewServers.push([name, count - tier.active.length])
     }
@@ -220,7 +238,8 @@ export class PlacementPlanner {
       wantsNoCopy: named.length === 0,
       tiersWithoutServers,
       tiersWithTooFewServers,
-      required,
+      tiersWithoutActiveServers,
+      required: required.sort((a, b) => a.tier.place - b.tier.place),
       isNamed,
     }
   }
@@ -234,14 +253,17 @@ export class PlacementPlanner {
     const before = this.emitted
     this.findCopies(row)
     switch (prepared.wanted.action) {
-      case 'load':
+      case 'load': {
+        const drops = this.plan.drops.rows.length
         this.planLoad(row, prepared)
+        this.freeSpace(row, drops)
         break
+      }
       case 'broadcast':
         this.planBroadcast(row)
         break
       case 'drop':
-        this.dropUnnamed(row, prepared, Infinity)
+        for (const tier of this.tiers) this.dropUnnamed(row, tier, Infinity)
         this.drop(row, this.brokersServing)
         this.cancel(row, this.brokersLoading)
         this.cancel(row, this.leavingLoads)
@@ -253,6 +275,12 @@ export class PlacementPlanner {
   /** Returns whether planning a used segment may have a result. */
   mayChange(row: number, prepared: PreparedWanted): boolean {
     return prepared.wanted.action !== 'load' || !this.isSettled(row, prepared)
+  }
+
+  /** Returns whether this run has made space in a tier in which a rule requires replicas. */
+  hasFreedSpace({ wanted, required }: PreparedWanted): boolean {
+    if (wanted.action === 'broadcast') return this.tiers.some(({ assignable }) => assignable.hasFreedSpace)
+    return required.some(({ tier }) => tier.assignable.hasFreedSpace)
   }
 
   /** Returns whether a tier in which a load rule requires replicas may still have room for a segment of this size. */
@@ -274,13 +302,13 @@ export class PlacementPlanner {
 
   /**
    * Plans the moves of this run, after everything else has been planned. `planner` remembers where the last run
-   * stopped.
+   * stopped. Pauses after each list of moves, which may be empty.
    */
   planMoves(
     planner: MovePlanner,
     maxSegmentsToMove: number,
     preparedOf: (row: number) => PreparedWanted | undefined,
-  ): MoveList {
+  ): Generator<MoveList, MoveList> {
     return planner.plan(
       this.drafts,
       { maxSegmentsToMove, maxLoadsPerServer: this.limits.maxLoadsPerServer },
@@ -300,7 +328,7 @@ export class PlacementPlanner {
 
   /** Returns the required replicas that could not be assigned so far. */
   allUnplaced(): readonly Unplaced[] {
-    return [...this.unplaced.values()]
+    return [...this.unplaced]
   }
 
   /**
@@ -340,13 +368,13 @@ export class PlacementPlanner {
   private findCopies(row: number): void {
     this.turn += 1
     for (const { served, loading, leaving } of this.tiers) {
-      served.length = 0
-      loading.length = 0
-      leaving.length = 0
+      clear(served)
+      clear(loading)
+      clear(leaving)
     }
-    this.brokersServing.length = 0
-    this.brokersLoading.length = 0
-    this.leavingLoads.length = 0
+    clear(this.brokersServing)
+    clear(this.brokersLoading)
+    clear(this.leavingLoads)
     const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
     for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
       const draft = this.drafts[serverOf[entry]!]
@@ -379,7 +407,17 @@ export class PlacementPlanner {
         surplus -= tier.leaving.length
       }
     }
-    for (const { tier, required } of prepared.required) {
+    let next = 0
+    for (const tier of this.tiers) {
+      if (prepared.isNamed[tier.place] === 0) {
+        surplus -= this.dropUnnamed(row, tier, surplus)
+        continue
+      }
+      const named = prepared.required[next]
+      // If all servers of a tier are decommissioning, the tier keeps its replicas.
+      if (named?.tier !== tier) continue
+      next += 1
+      const { required } = named
       const { served, loading, leaving } = tier
       const change = planReplicas({ served: served.length, loading: loading.length }, required, surplus)
       const first = served.length + loading.length + leaving.length === 0
@@ -389,21 +427,19 @@ export class PlacementPlanner {
       surplus -= change.drops
     }
     this.cancel(row, this.leavingLoads)
-    this.dropUnnamed(row, prepared, surplus)
   }
 
-  /** Plans at most `surplus` drops in tiers that the rule does not name, on decommissioning servers first. */
-  private dropUnnamed(row: number, { isNamed }: PreparedWanted, surplus: number): void {
-    let left = surplus
-    for (const { place, served, loading, leaving } of this.tiers) {
-      if (isNamed[place] === 1) continue
-      this.cancel(row, loading)
-      const count = Math.max(0, Math.min(left, served.length + leaving.length))
-      const ofLeaving = leaving.slice(0, count)
-      this.drop(row, ofLeaving)
-      this.drop(row, fullest(served, count - ofLeaving.length))
-      left -= count
-    }
+  /**
+   * Plans at most `surplus` drops in a tier that the rule does not name, on decommissioning servers first. Returns their
+   * number.
+   */
+  private dropUnnamed(row: number, { served, loading, leaving }: Tier, surplus: number): number {
+    this.cancel(row, loading)
+    const count = Math.max(0, Math.min(surplus, served.length + leaving.length))
+    const ofLeaving = leaving.slice(0, count)
+    this.drop(row, ofLeaving)
+    this.drop(row, fullest(served, count - ofLeaving.length))
+    return count
   }
 
   private loadInTier(row: number, tier: Tier, copiesWanted: number, first: boolean): void {
@@ -472,6 +508,18 @@ export class PlacementPlanner {
     return anyLoad
   }
 
+  /**
+   * Makes the space of the drops after the first `from` available to the segments that follow. Drops because of a drop rule
+   * are different: like in Druid, their space is available to later runs.
+   */
+  private freeSpace(row: number, from: number): void {
+    const { servers } = this.plan.drops
+    for (let at = from; at < servers.length; at += 1) {
+      const draft = this.drafts[servers[at]!]!
+      this.tiers[draft.tier]!.assignable.free(draft, this.table.sizeOf[row]!)
+    }
+  }
+
   private load(row: number, { server }: ServerDraft): void {
     this.emitted += 1
     this.plan.loads.rows.push(row)
@@ -497,9 +545,20 @@ export class PlacementPlanner {
   private noteUnplaced(row: number, tier: string, reason: UnplacedReason, copies: number): void {
     this.emitted += 1
     this.onUnplaced(row, tier, reason, copies)
-    const key = `${reason}/${tier}`
-    const noted = this.unplaced.get(key)
-    if (noted === undefined) this.unplaced.set(key, { tier, reason, copies, exampleRow: row })
-    else noted.copies += copies
+    let places = this.unplacedAt.get(reason)
+    if (places === undefined) {
+      places = new Map()
+      this.unplacedAt.set(reason, places)
+    }
+    const place = places.get(tier)
+    const sizeBytes = this.table.sizeOf[row]!
+    if (place !== undefined) {
+      const known = this.unplaced[place]!
+      known.copies += copies
+      known.minSizeBytes = Math.min(known.minSizeBytes, sizeBytes)
+      return
+    }
+    places.set(tier, this.unplaced.length)
+    this.unplaced.push({ tier, reason, copies, exampleRow: row, minSizeBytes: sizeBytes })
   }
 }

@@ -14,12 +14,14 @@ test('assigns to the same servers as a search through all of them', () => {
       maxLength: 8,
     },
   )
-  // A segment size, the servers that already hold the segment, and optionally a server that gets a load elsewhere.
+  // A segment size, the servers that already hold the segment, and optionally a server that gets a load elsewhere, and one that
+  // drops a replica.
   const requests = fc.array(
     fc.record({
       sizeBytes: fc.nat(12),
       holders: fc.subarray([0, 1, 2, 3, 4, 5, 6, 7]),
       given: fc.option(fc.nat(7)),
+      freed: fc.option(fc.record({ server: fc.nat(7), bytes: fc.nat(12) })),
     }),
     { minLength: 1, maxLength: 30 },
   )
@@ -29,12 +31,15 @@ test('assigns to the same servers as a search through all of them', () => {
         given.map((server, index) => simulatedServer({ ...server, name: `n${index}` })),
       ).map((server) => draftOf(server))
       const servers = new ServersByFill(drafts, maxQueuedLoads)
-      for (const [turn, { sizeBytes, holders, given: elsewhere }] of requested.entries()) {
+      for (const [turn, { sizeBytes, holders, given: elsewhere, freed }] of requested.entries()) {
         const other = elsewhere === null ? undefined : drafts[elsewhere]
         if (other !== undefined) {
           addLoad(other, 1)
           servers.noteGivenElsewhere()
         }
+        const dropping = freed === null ? undefined : drafts[freed.server]
+        if (dropping !== undefined)
+          servers.free(dropping, Math.min(freed!.bytes, dropping.filledBytes - dropping.freedBytes))
         for (const holder of holders) if (drafts[holder]) drafts[holder].takenFor = turn
         const suitable = drafts.filter(
           (draft) =>

@@ -1,5 +1,5 @@
 import { Heap } from '../heap/index.ts'
-import { addLoad, hasRoom, type ServerDraft } from './server-draft.ts'
+import { addDrop, addLoad, hasRoom, roomOn, type ServerDraft } from './server-draft.ts'
 
 /** Least full server first, then by queue length, then by name. */
 function isBefore(a: ServerDraft, b: ServerDraft): boolean {
@@ -7,6 +7,9 @@ function isBefore(a: ServerDraft, b: ServerDraft): boolean {
   if (a.queuedLoads !== b.queuedLoads) return a.queuedLoads < b.queuedLoads
   return a.server.name < b.server.name
 }
+
+// Bytes by which a calculation with fill levels may be wrong, because they are rounded.
+const roundingBytes = 16
 
 /**
  * The servers of one tier that can take loads, as a heap with the least full server on top. A server with a full queue
@@ -18,17 +21,33 @@ export class ServersByFill {
   private readonly heap = new Heap(isBefore)
   private readonly passedOver: ServerDraft[] = []
   private isStale = true
+  private hasFreed = false
+  private readonly largestMaxSizeBytes: number
   /** Segments of at least this size no longer fit on any server. */
   private fitsNowhereBytes = Infinity
 
   constructor(servers: readonly ServerDraft[], maxQueuedLoads: number) {
     this.all = servers
     this.maxQueuedLoads = maxQueuedLoads
+    this.largestMaxSizeBytes = servers.reduce((max, { server }) => Math.max(max, server.maxSizeBytes), 0)
+  }
+
+  /** Whether this run drops replicas from servers of this tier. */
+  get hasFreedSpace(): boolean {
+    return this.hasFreed
   }
 
   /** Whether a server is skipped because its queue is full. */
   get someQueueFull(): boolean {
     return this.heap.size < this.all.length
+  }
+
+  /** Notes that this run drops a replica from a server: segments that follow may use its space. */
+  free(draft: ServerDraft, sizeBytes: number): void {
+    addDrop(draft, sizeBytes)
+    this.hasFreed = true
+    if (hasRoom(draft, this.fitsNowhereBytes)) this.fitsNowhereBytes = roomOn(draft) + 1
+    if (!this.isStale) this.heap.moveUp(draft)
   }
 
   /** Call this after assigning loads to servers of this tier other than with `assign`. */
@@ -52,8 +71,9 @@ export class ServersByFill {
     let fitsSomewhere = false
     let chosen: ServerDraft | undefined
     while (chosen === undefined) {
-      const draft = this.heap.pop()
-      if (draft === undefined) break
+      const { first } = this.heap
+      if (first === undefined || sizeBytes > this.maxRoomBelow(first)) break
+      const draft = this.heap.pop()!
       const fits = hasRoom(draft, sizeBytes)
       if (fits) fitsSomewhere = true
       if (fits && draft.takenFor !== turn) chosen = draft
@@ -68,6 +88,11 @@ export class ServersByFill {
     for (const draft of passedOver) this.push(draft)
     passedOver.length = 0
     return chosen
+  }
+
+  /** Returns at least the bytes that are free on a server that is as full as this one, or fuller. */
+  private maxRoomBelow({ fill }: ServerDraft): number {
+    return fill === Infinity ? 0 : (1 - fill) * this.largestMaxSizeBytes + roundingBytes
   }
 
   private rebuild(): void {

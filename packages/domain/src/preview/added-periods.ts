@@ -1,4 +1,11 @@
-import { isInRegion, type Rule, regionOf } from '../rules/index.ts'
+import {
+  appliesToEverything,
+  describeWantedCopies,
+  isInRegion,
+  loadedPeriodOf,
+  type Rule,
+  regionOf,
+} from '../rules/index.ts'
 import { addPeriod, type Period, subtractPeriod } from '../time/index.ts'
 
 /** Load rules whose periods a reader may add up, although each of them ends now. */
@@ -29,13 +36,14 @@ export function findAddedPeriods(
   const found: { readonly index: number; readonly period: Period }[] = []
   let longestMs = 0
   for (const [index, rule] of rules.entries()) {
-    if (rule.type.endsWith('Forever')) break
-    if (rule.type !== 'loadByPeriod') continue
-    const lengthMs = addPeriod(now, rule.period) - now
+    if (appliesToEverything(rule)) break
+    const period = loadedPeriodOf(rule)
+    if (period === undefined) continue
+    const lengthMs = addPeriod(now, period) - now
     if (lengthMs <= longestMs) continue
     if (lengthMs <= longestMs * (1 + maxExtension)) return undefined
     longestMs = lengthMs
-    found.push({ index, period: rule.period })
+    found.push({ index, period })
   }
   const longest = found.at(-1)
   if (longest === undefined || found.length < 2) return undefined
@@ -43,7 +51,7 @@ export function findAddedPeriods(
   const older = [...rules, ...following].find((rule) =>
     isInRegion(regionOf(rule, now), windowStart - 2, windowStart - 1),
   )
-  if (older?.type.startsWith('drop') !== true) return undefined
+  if (older === undefined || describeWantedCopies(older).action !== 'drop') return undefined
   return {
     indexes: found.map(({ index }) => index),
     keeps: longest.period,

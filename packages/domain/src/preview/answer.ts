@@ -22,6 +22,8 @@ export interface AnsweredLaterLoss extends Tally {
   readonly from: string
   /** Not given for losses of segments instead of replicas. */
   readonly copies?: number
+  /** Of segments, the largest number of those at one time that are not affected at the time of the preview. Earlier versions do not return it. */
+  readonly added?: Tally
   /** Of replicas that do not fit or wait for a tier. */
   readonly tiers?: readonly string[]
 }

@@ -1,7 +1,7 @@
 import type { UnplacedDatasource } from './datasource-outcome.ts'
 import type { UnplacedOutcome } from './decide-outcome.ts'
 import { Losses, lossesOf } from './losses.ts'
-import { RuleHistory, type StateChanges } from './rule-history.ts'
+import { RuleHistory, type SegmentPart, type StateChanges } from './rule-history.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { Tally } from './segments.ts'
 import type { SimulatedStep, SimulatedSteps } from './simulated-steps.ts'
@@ -44,6 +44,8 @@ export class Course {
   private readonly unplaced: UnplacedOutcome
   private readonly options: CourseOptions
   private readonly histories: readonly RuleHistory[]
+  /** The parts that were unqueryable at the time of the preview, by datasource. */
+  private readonly firstUnqueryable: readonly (readonly SegmentPart[])[]
   /** The states before each step, and what it has changed, by datasource. */
   private past: { readonly states: RuleHistory['states']; readonly changes: StateChanges }[][] = []
 
@@ -51,6 +53,9 @@ export class Course {
     this.unplaced = unplaced
     this.options = options
     this.histories = historiesOf(unplaced)
+    this.firstUnqueryable = this.histories.map(({ states }, index) =>
+      states.filter((part) => isUnqueryable(unplaced.datasources[index]!, part)),
+    )
   }
 
   /** Goes on to a later time, and returns what happens until then. `back` can return until `forget`. Yields regularly. */
@@ -76,8 +81,15 @@ export class Course {
       const tallyOf = simulated
         ? (from: number, to: number) => simulated.othersIn(index, from, to)
         : (from: number, to: number) => segmentsIn(datasource, from, to)
-      decided.push(yield* decideDatasource(datasource, unplaced, changes[index]!, tallyOf))
-      if (ofSimulated) addSimulated(decided[index]!, ofSimulated[index]!)
+      const one = yield* decideDatasource(datasource, unplaced, changes[index]!, tallyOf)
+      const { segments, bytes } = newlyUnqueryable(
+        this.firstUnqueryable[index]!,
+        changes[index]!.parts.filter((part) => isUnqueryable(datasource, part)),
+        tallyOf,
+      )
+      one.losses.add([['newlyUnqueryable', 1]], segments, bytes)
+      if (ofSimulated) addSimulated(one, ofSimulated[index]!)
+      decided.push(one)
     }
     if (demands) noteDemands(demands, decided)
     return stepOf(now, unplaced, concerned, decided)
@@ -110,6 +122,32 @@ const segmentsIn = ({ columns: { bytesBefore } }: UnplacedDatasource, from: numb
   segments: to - from,
   bytes: bytesBefore[to]! - bytesBefore[from]!,
 })
+
+/** Whether segments have no replicas if all that are due fit. */
+const isUnqueryable = ({ targetOf }: UnplacedDatasource, { rule, brokers }: SegmentPart): boolean =>
+  targetOf(rule).copies + brokers === 0
+
+/** Returns the segments in parts that are in none of the first parts. Both lists are in order. */
+function newlyUnqueryable(
+  first: readonly SegmentPart[],
+  parts: readonly SegmentPart[],
+  tallyOf: (from: number, to: number) => Tally,
+): Tally {
+  const sum = { segments: 0, bytes: 0 }
+  const add = (from: number, to: number, sign: 1 | -1): void => {
+    const { segments, bytes } = tallyOf(from, to)
+    sum.segments += sign * segments
+    sum.bytes += sign * bytes
+  }
+  let at = 0
+  for (const { from, to } of parts) {
+    add(from, to, 1)
+    while (at < first.length && first[at]!.to <= from) at += 1
+    for (let other = at; other < first.length && first[other]!.from < to; other += 1)
+      add(Math.max(from, first[other]!.from), Math.min(to, first[other]!.to), -1)
+  }
+  return sum
+}
 
 /** What a step does to a datasource. */
 interface DecidedDatasource {

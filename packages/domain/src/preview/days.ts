@@ -9,7 +9,7 @@ interface DayRange {
   to: number
 }
 
-// Number of ranges from which on they are sorted and merged. Data of one granularity rarely needs it.
+// Minimum number of ranges that are sorted and merged. Data of one granularity rarely needs it.
 const minMergedRanges = 20_000
 
 /** The UTC days that segments have data for. Adding segments in the order of time takes the least memory. */

@@ -65,6 +65,13 @@ export interface DecidedRequest {
   /** The segments in the request, by datasource; undefined if the request is about those of the cluster. */
   readonly given: readonly GivenDatasource[] | undefined
   readonly withTiers: boolean
+  /** Whether it leaves out datasources with segments, because the caller may not read them. */
+  readonly isPartial: boolean
+}
+
+const partialWarning: PreviewWarning = {
+  type: 'incompletePreview',
+  message: 'The preview leaves out datasources that this user may not read',
 }
 
 /**
@@ -130,7 +137,10 @@ export function* decideRequest(
   })
   // Anyone may see the totals of servers that the request names.
   const withTiers = reader.canReadTiers || (given !== undefined && request.servers !== undefined)
-  return { result, given, withTiers, restorable: unused && restorable }
+  const isPartial =
+    isForAll(request) &&
+    live.some(({ segments: { count, dataSource } }) => count > 0 && !reader.canRead(dataSource))
+  return { result, given, withTiers, isPartial, restorable: unused && restorable }
 }
 
 /**
@@ -156,7 +166,7 @@ function* addRestorable(
 
 /** Returns the answer to a decided request, with `more` in its summary. Yields regularly. */
 export function* formatDecided(
-  { result, given, withTiers, restorable }: DecidedRequest,
+  { result, given, withTiers, isPartial, restorable }: DecidedRequest,
   { full, offset, limit }: Omit<PreviewPage, 'buckets'>,
   more: object = {},
 ): Generator<undefined, Record<string, unknown>> {
@@ -178,17 +188,18 @@ export function* formatDecided(
       ...(restorable === undefined ? {} : { restorable: restorable.format() }),
       ...more,
     },
-    warnings: [...result.warnings, ...(restorable?.warnings ?? [])],
+    warnings: [...(isPartial ? [partialWarning] : []), ...result.warnings, ...(restorable?.warnings ?? [])],
   }
 }
 
 /**
- * Returns warnings about the stored rules of a datasource, or about the cluster default rules and all datasources. The
- * cluster has only the datasources that they are about. Yields regularly.
+ * Returns warnings about the stored rules of a datasource, or about the cluster default rules and all datasources that the
+ * caller may read. The cluster has only the datasources that they are about. Yields regularly.
  */
 export function* warningsOfStored(
   dataSource: string,
   { now, datasources, servers, rules }: PreviewedCluster,
+  canRead: PreviewReader['canRead'],
 ): Generator<undefined, readonly PreviewWarning[]> {
   const isDefault = dataSource === defaultRulesName
   const defaults = rules.get(defaultRulesName) ?? []
@@ -198,17 +209,19 @@ export function* warningsOfStored(
     own: rules.get(segments.dataSource) ?? [],
     defaults,
   }))
-  if (subjects.length === 0) {
+  const concerned = subjects.map((subject) => subject.segments.dataSource).filter(canRead)
+  if (concerned.length === 0) {
     const own = isDefault ? [] : (rules.get(dataSource) ?? [])
     const name = isDefault ? previewDatasource : dataSource
     subjects.push({ segments: withoutSegments(name), columns: undefined, own, defaults })
+    concerned.push(name)
   }
   const result = yield* decideAndKeep(datasources, {
     now,
     datasources: subjects,
     servers,
     serversBefore: [],
-    concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
+    concerned: new Set(concerned),
     defaultsChange: isDefault,
     knownDatasources: [],
     horizon: undefined,

@@ -47,7 +47,7 @@ describe('a loss begins within a long step', () => {
       const rules = [{ ...loads, period }, { type: 'dropForever' }]
       const segments = [{ interval, size: 10 }]
       const { summary } = previewGiven({ rules, segments, servers: [server], horizon })
-      const loss = { from, segments: 1, bytes: 10 }
+      const loss = { from, segments: 1, bytes: 10, added: { segments: 1, bytes: 10 } }
       assert.deepEqual(summary.laterLosses, { unqueryable: loss, unused: loss })
     })
 

@@ -201,7 +201,7 @@ type ColumnReader = <Column>(
   length: number,
 ) => Column
 
-/** Returns a reader of the columns from an offset on, one after the other. */
+/** Returns a reader of the columns that starts at an offset and reads one after the other. */
 function columnReader(buffer: ArrayBuffer, offset: number): ColumnReader {
   let next = offset
   return (kind, length) => {

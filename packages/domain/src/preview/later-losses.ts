@@ -4,13 +4,18 @@ import { Course, type PreviewStep } from './course.ts'
 import type { UnplacedOutcome } from './decide-outcome.ts'
 import { effectsOnSegments, type LossName, lossNames, maxTiersListed } from './effect-names.ts'
 import type { Horizon } from './future-steps.ts'
-import type { Losses } from './losses.ts'
+import type { CountedName, Losses } from './losses.ts'
+import type { Tally } from './segments.ts'
 import { SimulatedSteps } from './simulated-steps.ts'
+import type { CopyTally } from './tallies.ts'
 
-/** What is lost at one time. */
-export type LossesAt = Pick<PreviewStep, 'now' | 'tiers'> & {
-  readonly losses: Pick<Losses, 'of'>
+/** What is lost at the time of the preview. */
+export type FirstLosses = Pick<PreviewStep, 'now' | 'tiers'> & {
+  readonly losses: { readonly of: (name: LossName) => CopyTally }
 }
+
+/** What is lost at a later time. */
+export type LossesAt = Pick<PreviewStep, 'now' | 'tiers'> & { readonly losses: Pick<Losses, 'of'> }
 
 const hourMs = 3_600_000
 
@@ -22,20 +27,26 @@ interface Begin {
   at: number | undefined
 }
 
-/** When losses begin: when one is larger than at first, and when replicas do not fit in a tier. */
+/** When losses begin: when one is larger than at first, when other segments than at first are unqueryable, and when replicas do not fit in a tier. */
 export class LossBegins {
   private readonly losses: ReadonlyMap<LossName, Begin>
   private readonly tiers: readonly Begin[]
 
-  constructor(first: LossesAt) {
-    const beginOf = (isIn: Begin['isIn']): Begin => ({ isIn, at: isIn(first) ? first.now : undefined })
+  constructor(first: FirstLosses) {
     this.losses = new Map(
       lossNames.map((name): [LossName, Begin] => {
         const { copies } = first.losses.of(name)
-        return [name, beginOf(({ losses }) => losses.of(name).copies > copies)]
+        const isIn: Begin['isIn'] =
+          name === 'unqueryable'
+            ? ({ losses }) => losses.of('newlyUnqueryable').copies > 0
+            : ({ losses }) => losses.of(name).copies > copies
+        return [name, { isIn, at: undefined }]
       }),
     )
-    this.tiers = first.tiers.map((_, tier) => beginOf(({ tiers }) => tiers[tier]!.doesNotFit.copies > 0))
+    this.tiers = first.tiers.map(({ doesNotFit }, tier) => ({
+      isIn: ({ tiers }) => tiers[tier]!.doesNotFit.copies > 0,
+      at: doesNotFit.copies > 0 ? first.now : undefined,
+    }))
   }
 
   /** Returns when a loss becomes larger than at first; undefined if it never does. */
@@ -63,7 +74,7 @@ export class LossBegins {
 export function* decideSteps(
   unplaced: UnplacedOutcome,
   horizon: Horizon,
-  first: LossesAt,
+  first: FirstLosses,
   foreseen: readonly PreviewStep[] | SimulatedSteps,
 ): Generator<undefined, { readonly steps: readonly PreviewStep[]; readonly begins: LossBegins }> {
   const { concerned, moments } = horizon
@@ -136,14 +147,13 @@ function* findBegins(
 /** Returns the losses that grow after the preview, as JSON: when each begins, and the largest one at a step. */
 export function formatLaterLosses(
   steps: readonly { readonly losses: Losses }[],
+  first: FirstLosses['losses'],
   begins: LossBegins,
 ): AnsweredLaterLosses {
   const entries = lossNames.flatMap((name): [LossName, AnsweredLaterLoss][] => {
     const from = begins.ofLoss(name)
     if (from === undefined) return []
-    const largest = steps
-      .map(({ losses }) => losses)
-      .reduce((found, losses) => (losses.of(name).copies > found.of(name).copies ? losses : found))
+    const largest = largestOf(steps, name)
     const { segments, copies, bytes } = largest.of(name)
     const tiers = tiersOf(name, largest)
     return [
@@ -152,7 +162,7 @@ export function formatLaterLosses(
         {
           from: formatInstant(from),
           segments,
-          ...(effectsOnSegments.has(name) ? {} : { copies }),
+          ...(effectsOnSegments.has(name) ? { added: addedSince(first, steps, name) } : { copies }),
           bytes,
           ...(tiers === undefined ? {} : { tiers: [...tiers].sort().slice(0, maxTiersListed) }),
         },
@@ -160,6 +170,26 @@ export function formatLaterLosses(
     ]
   })
   return Object.fromEntries(entries)
+}
+
+/** Returns what is lost at the step at which it is the most. */
+const largestOf = (steps: readonly { readonly losses: Losses }[], name: CountedName): Losses =>
+  steps
+    .map(({ losses }) => losses)
+    .reduce((found, losses) => (losses.of(name).copies > found.of(name).copies ? losses : found))
+
+/** Returns the largest number of lost segments at a step that were not lost at first. Unused segments stay unused. */
+function addedSince(
+  first: FirstLosses['losses'],
+  steps: readonly { readonly losses: Losses }[],
+  name: LossName,
+): Tally {
+  if (name === 'unqueryable') {
+    const { segments, bytes } = largestOf(steps, 'newlyUnqueryable').of('newlyUnqueryable')
+    return { segments, bytes }
+  }
+  const [before, largest] = [first.of(name), largestOf(steps, name).of(name)]
+  return { segments: largest.segments - before.segments, bytes: largest.bytes - before.bytes }
 }
 
 const tiersOf = (name: LossName, losses: Losses): ReadonlySet<string> | undefined =>

@@ -272,7 +272,7 @@ describe('the summary', () => {
     })
   })
 
-  test('shows from when on replicas do not fit, now or at a later step', () => {
+  test('shows when replicas no longer fit, now or at a later step', () => {
     const rules = [{ type: 'loadByPeriod', period: 'P10D', tieredReplicants: { hot: 1 } }, load({ cold: 1 })]
     const segments = [day(0), day(1), day(9)].map((interval) => ({ interval, size: 10 }))
     const fromOf = (maxSize: number) => {
@@ -856,6 +856,12 @@ describe('warnings', () => {
       [dropForever],
       'Datasource [preview]: rules [0], [1], and [2] together keep only [P1Y] of data, not [P1Y1M7D], because all periods are counted back from now',
     ],
+    [
+      'more rules than a message lists',
+      [...months(...Array.from({ length: 12 }, (_, index) => `P${2 ** index}D`)), dropForever],
+      [],
+      'Datasource [preview]: rules [0], [1], [2], [3], [4], [5], [6], [7], [8], [9], and 2 more rules together keep only [P2048D] of data, not [P4095D], because all periods are counted back from now',
+    ],
     ['older data is loaded', months('P1M', 'P3M'), [], undefined],
     [
       'older data is dropped only later',
@@ -914,6 +920,34 @@ describe('warnings', () => {
       message:
         'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hott], which has no servers, so no replicas are loaded (did you mean [hot]?)',
     })
+  })
+
+  test('suggest a tier even if no data needs the rule now', () => {
+    const old = [{ interval: '2020-01-01/2020-01-02' }]
+    const recent = { type: 'loadByPeriod', period: 'P7D', tieredReplicants: { hott: 1 } }
+    const list = [recent, load({ hot: 1 })]
+    const suggestionsOf = (request: object) =>
+      previewGiven({ segments: old, servers, ...request } as never).result.warnings.map(
+        (warning) =>
+          'similarTier' in warning && [warning.dataSource, warning.rule.source, warning.similarTier],
+      )
+    assert.deepEqual(suggestionsOf({ rules: list }), [['preview', 'datasource', 'hot']])
+    assert.deepEqual(suggestionsOf({ rules: [], defaultRules: list }), [['_default', 'default', 'hot']])
+  })
+
+  test('distinguish tiers without servers from tiers with decommissioning servers', () => {
+    const twoServers = ['h1', 'h2'].map((name) => ({ name, type: 'historical', tier: 'hot', maxSize: 1e12 }))
+    const messagesFor = (replicas: number, leaving: readonly string[]) =>
+      previewGiven(
+        { rules: [load({ hot: replicas })], segments, servers: twoServers },
+        leaving,
+      ).result.warnings.map(({ message }) => message)
+    assert.deepEqual(messagesFor(1, ['h1', 'h2']), [
+      'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hot], whose servers are all decommissioning, so no replicas are loaded',
+    ])
+    assert.deepEqual(messagesFor(2, ['h1']), [
+      'Datasource [preview]: rule [0] [loadForever] requires 2 replicas in tier [hot], but that tier has only 1 server that is not decommissioning, and each server loads at most one replica',
+    ])
   })
 
   test('report default rules if they apply or change', () => {

@@ -233,7 +233,7 @@ export function formatSummary(
             datasources: byDatasource(step.datasources, (summary) => formatDatasource(summary, names)),
             ...(withTiers ? { tiers: formatTiers(step.tiers, () => ({})) } : {}),
           })),
-          laterLosses: formatLaterLosses(steps, begins),
+          laterLosses: formatLaterLosses(steps, totalEffects, begins),
         }),
   }
 }

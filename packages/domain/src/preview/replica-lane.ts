@@ -41,6 +41,6 @@ const slice = 16_384
 
 function stateOf({ target, before, loaded, unplaced }: CopyChange): ReplicaState {
   if (target.action === 'drop') return 'notLoaded'
-  if (loaded + unplaced + target.waiting === 0) return 'served'
+  if (loaded + unplaced + target.waiting + target.beyondServers === 0) return 'served'
   return before === 0 ? 'unserved' : 'underReplicated'
 }

@@ -6,6 +6,7 @@ import {
   lackingSegments,
   type PreviewedCluster,
   parsePreviewRequest,
+  replicaLaneOf,
   servedFiguresOf,
 } from './index.ts'
 import { clusterOfDays, testNow, testServer } from './test-preview.ts'
@@ -46,4 +47,15 @@ test('segments lack replicas that wait for a tier, or that a tier has too few se
   ]
   const cluster = clusterOf(rules, [[], [2], [2]])
   assert.deepEqual(lackOf(cluster), { unserved: 1, underReplicated: 2, lacking: [1, 1, 1] })
+})
+
+test('the lane of served replicas shows what a tier has too few servers for', () => {
+  const cluster = clusterOf([{ type: 'loadForever', tieredReplicants: { cold: 2 } }], [[2], []])
+  const request = finish(parsePreviewRequest({ rules: { wiki: [] } }, testNow))
+  const { outcome } = finish(decideRequest(request, cluster, reader)).result
+  const { extent } = outcome.datasources[0]!.columns
+  const axis = { start: extent!.start, widthMs: extent!.end - extent!.start, count: 1 }
+  const { served, underReplicated, unserved } = finish(replicaLaneOf(outcome, 'wiki', axis))
+  assert.deepEqual(served, [0])
+  assert.ok(underReplicated[0]! > 0 && unserved[0]! > 0)
 })

@@ -16,6 +16,8 @@ export interface PreviewTier {
   readonly servers: readonly PreviewServer[]
   /** Those of them that have storage for segments. */
   readonly able: readonly PreviewServer[]
+  /** Number of decommissioning servers. */
+  readonly leaving: number
 }
 
 /** The servers of a preview, grouped by tier. */
@@ -41,7 +43,8 @@ export function groupByTier(
   const isStaying = ({ decommissioning }: PreviewServer): boolean => !decommissioning
   const holderOf = (name: string, members: readonly PreviewServer[]): PreviewTier => {
     const staying = members.filter(isStaying)
-    return { name, servers: staying, able: staying.filter(canHoldSegments) }
+    const leaving = members.length - staying.length
+    return { name, servers: staying, able: staying.filter(canHoldSegments), leaving }
   }
   const tiers = [...names].sort().map((name) => holderOf(name, byTier.get(name) ?? []))
   const brokers = holderOf(

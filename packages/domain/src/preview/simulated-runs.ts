@@ -17,7 +17,7 @@ const maxCounters = 40_000_000
 const slice = 16_384
 // Maximum number of replicas in a simulation. Each takes about 40 bytes.
 const maxCopies = 8_000_000
-// The planner needs a few runs: loads first, then drops that make room, then loads again.
+// The planner needs a few runs: loads first, then drops that make room for more loads.
 const maxRuns = 100
 
 /** A visible segment of a simulation. */
@@ -258,7 +258,8 @@ export class Simulation {
     const order = new Int32Array(this.table.rowLimit)
     let count = 0
     for (const row of rowsToCheck(this.table, new Uint8Array(order.length).fill(1))) {
-      if (count % slice === 0) yield
+      if (row === undefined || count % slice === 0) yield
+      if (row === undefined) continue
       order[count] = row
       count += 1
     }
@@ -278,8 +279,10 @@ export class Simulation {
     const segment = this.segments[row]
     if (since === 0 || segment === undefined) return false
     const { wanted, target } = segment
-    if (target.holders.every(({ holder }) => this.freedIn[holder]! < since)) return true
-    return wanted.action === 'load' && !planner.mayHaveRoom(planner.prepare(wanted), this.table.sizeOf[row]!)
+    const prepared = planner.prepare(wanted)
+    const wasFreed = target.holders.some(({ holder }) => this.freedIn[holder]! >= since)
+    if (!wasFreed && !planner.hasFreedSpace(prepared)) return true
+    return wanted.action === 'load' && !planner.mayHaveRoom(prepared, this.table.sizeOf[row]!)
   }
 
   private *apply({ rows, servers }: CopyList, isLoad: boolean): Generator<undefined, void> {

@@ -50,6 +50,8 @@ export class SimulatedSteps {
   private readonly datasources: SimulatedDatasource[] = []
   private readonly tiers: readonly string[]
   private readonly lacks = new Map<number, Lack>()
+  /** Segments that were unqueryable before the first step; undefined until then. */
+  private firstUnqueryable: ReadonlySet<number> | undefined
   /** Segments whose rule has changed since the last step. */
   private readonly changedRows = new Set<number>()
   private readonly datasourceOf: number[] = []
@@ -106,6 +108,8 @@ export class SimulatedSteps {
         this.noteLack(row, one, bytes, counts)
       }
     }
+    const isUnqueryable = ([, { losses }]: [number, Lack]) => losses.some(([name]) => name === 'unqueryable')
+    this.firstUnqueryable = new Set([...this.lacks].filter(isUnqueryable).map(([row]) => row))
   }
 
   /** Returns the segments between two positions that the simulation does not include. */
@@ -199,7 +203,8 @@ export class SimulatedSteps {
     }
     let total = 0
     for (const count of copies.values()) total += count
-    const losses = lossesOf(target, total, missing)
+    const losses: SegmentLoss[] = lossesOf(target, total, missing)
+    if (total === 0 && this.firstUnqueryable?.has(row) === false) losses.push(['newlyUnqueryable', 1])
     if (losses.length === 0) return
     const lack = { losses, unplaced }
     this.lacks.set(row, lack)

@@ -17,8 +17,11 @@ import {
 /** Current time in tests. */
 export const testNow = parseInstant('2026-06-15')
 
-/** Returns the preview of a request that specifies segments and servers. */
-export function previewGiven(json: unknown): {
+/** Returns the preview of a request that specifies segments and servers. The servers in `leaving` are decommissioning. */
+export function previewGiven(
+  json: unknown,
+  leaving: readonly string[] = [],
+): {
   readonly result: PreviewResult
   readonly rows: readonly PreviewRow[]
   readonly summary: AnsweredSummary
@@ -38,7 +41,10 @@ export function previewGiven(json: unknown): {
         own: rulesOf(segments.dataSource),
         defaults: request.defaultRules ?? [defaultRule],
       })),
-      servers: request.servers ?? [],
+      servers: (request.servers ?? []).map((server) => ({
+        ...server,
+        decommissioning: leaving.includes(server.name),
+      })),
       serversBefore: [],
       concerned: new Set(groups.map(({ segments }) => segments.dataSource)),
       knownDatasources: [],

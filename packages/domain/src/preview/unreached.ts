@@ -6,6 +6,7 @@ import {
   type Rule,
   type RuleRegion,
   regionOf,
+  regionTypeOf,
 } from '../rules/index.ts'
 import { addPeriod, formatPeriod, type Period, periodOf } from '../time/index.ts'
 
@@ -85,8 +86,7 @@ function* findHiddenByOne(rules: readonly Rule[], now: number): Generator<undefi
 
 /** Returns a key that is the same for period rules that always apply to the same segments. */
 function periodKeyOf(rule: Extract<Rule, { period: Period }>): string {
-  const kind = rule.type.replace('broadcast', 'load')
-  return `${kind}/${formatPeriod(rule.period)}/${'includeFuture' in rule && rule.includeFuture}`
+  return `${regionTypeOf(rule.type)}/${formatPeriod(rule.period)}/${'includeFuture' in rule && rule.includeFuture}`
 }
 
 /** Returns the rules that the same earlier rule covers at every given time. */

@@ -1,4 +1,11 @@
-import { defaultRule, defaultRulesName, type Rule, type RuleType, type WantedCopies } from '../rules/index.ts'
+import {
+  defaultRule,
+  defaultRulesName,
+  type Rule,
+  RuleBoundaries,
+  type RuleType,
+  type WantedCopies,
+} from '../rules/index.ts'
 import { countOf, formatBytes, formatList } from '../text/index.ts'
 import { formatInterval, formatPeriod } from '../time/index.ts'
 import { similarName } from '../validation/index.ts'
@@ -79,6 +86,8 @@ export type PreviewWarning = { readonly message: string } & (
       /** From the start of the first segment to the end of the last. */
       readonly interval: string
     }
+  /** The caller may not read some of the datasources that the change affects. */
+  | { readonly type: 'incompletePreview' }
   | { readonly type: 'serverCannotHoldSegments'; readonly server: string; readonly dataSource: string }
   | { readonly type: 'doesNotFit'; readonly tier: string; readonly copies: number; readonly bytes: number }
 )
@@ -143,7 +152,11 @@ function warningsOfPeriods(
   const lists = listsOf(dataSource, rules)
   const [keeps, sum] = [formatPeriod(added.keeps), formatPeriod(added.sum)]
   const indexes = added.indexes.slice(0, maxPeriodRules)
-  const numbers = formatList(indexes.map((index) => `[${index}]`))
+  const more = added.indexes.length - indexes.length
+  const numbers = formatList([
+    ...indexes.map((index) => `[${index}]`),
+    ...(more > 0 ? [countOf(more, 'more rule')] : []),
+  ])
   const periods = indexes.length === 2 ? 'both periods' : 'all periods'
   return [
     {
@@ -200,8 +213,11 @@ export function* warningsOf(
       ...warningsOfPeriods(dataSource, rules, following, outcome.now),
     )
   }
-  if (defaultsChange && ofDatasources[0] !== undefined)
-    yield* warnOfList(defaultRulesName, ofDatasources[0].defaults)
+  if (defaultsChange && ofDatasources[0] !== undefined) {
+    const { defaults } = ofDatasources[0]
+    yield* warnOfList(defaultRulesName, defaults)
+    warnings.push(...firstOf(warningsOfMistypedTiers(defaults, ofDatasources, outcome), maxWarnings))
+  }
   for (const datasource of ofDatasources) {
     if (warnings.length >= maxWarnings) break
     yield* warnOfList(datasource.columns.dataSource, datasource.own)
@@ -289,38 +305,66 @@ function* warningsOfTiers(
   const { boundaries, columns, own, stretches } = datasource
   const { dataSource } = columns
   const inUse = new Set(stretches.map(({ rule }) => rule))
-  const servers = new Map(cluster.tiers.map((tier) => [tier.name, tier.servers.length]))
-  const tiersWithServers = cluster.tiers.filter((tier) => tier.servers.length > 0).map(({ name }) => name)
-  let broadcasts = false
   const indexes = new Set([...own.keys(), ...[...inUse].sort((a, b) => a - b)])
+  yield* warningsOfRules(dataSource, datasource, indexes, cluster)
+  if ([...indexes].every((index) => boundaries.wantedBy(index).action !== 'broadcast')) return
+  for (const { name, type } of cluster.unable.slice(0, maxServers)) {
+    const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`
+    yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
+  }
+}
+
+/** Yields warnings about load rules whose tiers have too few servers. */
+function* warningsOfRules(
+  dataSource: string,
+  lists: Pick<DatasourceOutcome, 'boundaries' | 'own' | 'defaults'>,
+  indexes: Iterable<number>,
+  cluster: ServersByTier,
+): Generator<PreviewWarning, void> {
+  const tiers = new Map(cluster.tiers.map((tier) => [tier.name, tier]))
+  const tiersWithServers = cluster.tiers.filter((tier) => tier.servers.length > 0).map(({ name }) => name)
   for (const index of indexes) {
-    const wanted = boundaries.wantedBy(index)
-    if (wanted.action === 'broadcast') broadcasts = true
+    const wanted = lists.boundaries.wantedBy(index)
     if (wanted.action !== 'load') continue
-    const rule = referenceTo(datasource, index)
+    const rule = referenceTo(lists, index)
     for (const [tier, replicas] of wanted.tieredReplicants) {
-      const count = servers.get(tier) ?? 0
+      const { servers = [], leaving = 0 } = tiers.get(tier) ?? {}
+      const count = servers.length
       // Most replicas of a long list have enough servers, and a message takes much longer to format.
       if (replicas <= count) continue
       const subject = `Datasource [${dataSource}]: ${nameOf(rule)} requires ${countOf(replicas, 'replica')} in tier [${tier}]`
       if (count === 0) {
-        const similarTier = similarName(tier, tiersWithServers)
+        const similarTier = leaving === 0 ? similarName(tier, tiersWithServers) : undefined
         const suggestion = similarTier === undefined ? '' : ` (did you mean [${similarTier}]?)`
-        const message = `${subject}, which has no servers, so no replicas are loaded${suggestion}`
+        const lack = leaving === 0 ? 'which has no servers' : 'whose servers are all decommissioning'
+        const message = `${subject}, ${lack}, so no replicas are loaded${suggestion}`
         const similar = similarTier === undefined ? {} : { similarTier }
         yield { type: 'tierWithoutServers', dataSource, tier, rule, ...similar, message }
       } else {
-        const message = `${subject}, but that tier has only ${countOf(count, 'server')}, and each server loads at most one replica`
+        const staying = leaving === 0 ? '' : ` that ${count === 1 ? 'is' : 'are'} not decommissioning`
+        const message = `${subject}, but that tier has only ${countOf(count, 'server')}${staying}, and each server loads at most one replica`
         yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }
       }
     }
   }
-  if (broadcasts) {
-    for (const { name, type } of cluster.unable.slice(0, maxServers)) {
-      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`
-      yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
-    }
-  }
+}
+
+/**
+ * Yields warnings about changed default rules that no segment needs now, but that name a tier without servers that is probably
+ * mistyped.
+ */
+function* warningsOfMistypedTiers(
+  defaults: readonly Rule[],
+  datasources: readonly DatasourceOutcome[],
+  { cluster, now }: Outcome,
+): Generator<PreviewWarning, void> {
+  const inUse = new Set(
+    datasources.flatMap(({ own, stretches }) => stretches.map(({ rule }) => rule - own.length)),
+  )
+  const alone = { own: [], defaults, boundaries: new RuleBoundaries([], defaults, now) }
+  const unused = [...defaults.keys()].filter((index) => !inUse.has(index))
+  for (const warning of warningsOfRules(defaultRulesName, alone, unused, cluster))
+    if (warning.type === 'tierWithoutServers' && warning.similarTier !== undefined) yield warning
 }
 
 function firstOf<Item>(items: Iterable<Item>, max: number): Item[] {

@@ -296,6 +296,19 @@ describe('a single run', () => {
     assert.equal(loads.length, 2)
   })
 
+  it('returns the tiers whose servers are all decommissioning, with their required replicas', () => {
+    const servers = [server('a', { tier: 'hot', decommissioning: true }), server('b')]
+    const table = tableOf([segment(1), segment(2), segment(10)], servers)
+    const run = new RetentionPlanner(table).begin({
+      now,
+      rules: rules([load({ hot: 2, _default_tier: 1 }, recent), load({ hot: 1 })]),
+      servers: loadingServers(servers),
+      limits,
+    })
+    assert.deepEqual([...run.tiersWithoutActiveServers()], [['hot', 5]])
+    assert.equal(run.tiersWithoutServers().size + run.tiersWithTooFewServers().size, 0)
+  })
+
   it('has a rule for every segment', () => {
     const ofPeriod = parseRules([{ type: 'dropByPeriod', period: 'P1D' }])
     const all = rulesOf(new Map([['wiki', ofPeriod]]), 'wiki', now)

@@ -142,7 +142,7 @@ export class RetentionRun {
   private readonly movePlanner: MovePlanner
   /** What each rule requires, by datasource. */
   private readonly prepared: readonly (readonly PreparedWanted[])[]
-  private readonly rows: Generator<number, void>
+  private readonly rows: Generator<number | undefined, void>
   private isCovered = false
   private isDone = false
 
@@ -180,14 +180,22 @@ export class RetentionRun {
         this.isDone = true
         break
       }
+      if (next.value === undefined) {
+        // Without a limit, the caller does not pause.
+        if (max === Infinity) continue
+        break
+      }
       // Something else may have checked or freed the row since this run began.
       if (table.markedOf[next.value] === 1) table.noteChecked(next.value, this.planRow(next.value, dropped))
     }
     return { ...planner.take(), markUnused: [{ rows: dropped, reason: 'dropRule' }] }
   }
 
-  /** Returns moves within each tier. Call it only after all segments have been decided. */
-  moves(maxSegmentsToMove: number): MoveList {
+  /**
+   * Plans moves within each tier. Call it only after all segments have been decided. Pauses after each list of moves, which may be
+   * empty. Numbers of rows may be reused during a pause.
+   */
+  moves(maxSegmentsToMove: number): Generator<MoveList, MoveList> {
     return this.planner.planMoves(this.movePlanner, maxSegmentsToMove, (row) => this.preparedOf(row))
   }
 
@@ -201,7 +209,14 @@ export class RetentionRun {
     return this.copiesByTier('tiersWithTooFewServers')
   }
 
-  private copiesByTier(field: 'tiersWithoutServers' | 'tiersWithTooFewServers'): Map<string, number> {
+  /** Returns the replicas that rules require in tiers whose servers are all decommissioning, by tier. */
+  tiersWithoutActiveServers(): ReadonlyMap<string, number> {
+    return this.copiesByTier('tiersWithoutActiveServers')
+  }
+
+  private copiesByTier(
+    field: 'tiersWithoutServers' | 'tiersWithTooFewServers' | 'tiersWithoutActiveServers',
+  ): Map<string, number> {
     const { table } = this
     // Counts segments first, then tiers, because a rule may list thousands of tiers.
     const segments = new Map<PreparedWanted, number>()

@@ -27,6 +27,17 @@ export interface LimitedEffects {
   >
 }
 
+/** Whether a policy limits what happens to data, and not only which rules are allowed. */
+export const limitsLosses = ({
+  requireIncludeFuture: _,
+  minReplicas: __,
+  protectedDatasources,
+  protectedTiers,
+  ...limits
+}: RulesPolicy): boolean =>
+  protectedDatasources.length + protectedTiers.length > 0 ||
+  Object.values(limits).some((limit) => limit !== undefined)
+
 /** Says that the policy of the cluster forbids a change, and why. */
 export const violationsText = (violations: readonly string[]): string =>
   `The policy of the cluster forbids this change. ${violations.join('. ')}`
@@ -51,6 +62,26 @@ export function policyViolations(
       percent: ['maxTotalUnusedPercent', policy.maxTotalUnusedPercent],
     }),
   ]
+}
+
+/**
+ * Returns why a policy forbids a change, without the names and sizes of datasources that the user may not read. `readable` are
+ * the effects on the others; it has no `used` if the user may not read the state of the cluster.
+ */
+export function shownViolations(
+  policy: RulesPolicy,
+  lists: ReadonlyMap<string, readonly Rule[]>,
+  { complete, readable }: { readonly complete: LimitedEffects; readonly readable: LimitedEffects },
+): string[] {
+  // A percentage of all data would reveal how much there is.
+  const limits = readable.used === undefined ? { ...policy, maxTotalUnusedPercent: undefined } : policy
+  const shown = policyViolations(limits, lists, readable)
+  return policyViolations(policy, lists, complete).every((violation) => shown.includes(violation))
+    ? shown
+    : [
+        ...shown,
+        'With its effects on datasources that the user may not read, the change exceeds a limit of the policy',
+      ]
 }
 
 function violationsOfList(

@@ -9,10 +9,13 @@ export {
   appliesToEverything,
   describeWantedCopies,
   dropsInterval,
+  loadedPeriodOf,
   type Rule,
   type RuleType,
   regionOf,
+  regionTypeOf,
   ruleTypes,
   type WantedCopies,
 } from './rule-types.ts'
 export * from './rules-of-datasource.ts'
+export * from './rules-path.ts'

@@ -57,7 +57,7 @@ export class RuleList {
   constructor(rules: readonly Rule[], now: number) {
     this.rules = rules
     this.now = now
-    this.isFixed = !rules.some((rule) => 'period' in rule)
+    this.isFixed = areWithoutPeriods(rules)
   }
 
   /** Returns the index of the first rule that applies to a segment from `start` to `end`, or -1. */
@@ -97,6 +97,8 @@ export class RuleList {
   }
 }
 
+const areWithoutPeriods = (rules: readonly Rule[]): boolean => !rules.some((rule) => 'period' in rule)
+
 const boundsOf = ({ startFrom, startBefore, endAfter, endUpTo }: RuleRegion): readonly number[] => [
   startFrom,
   startBefore,
@@ -117,3 +119,7 @@ export function ruleListAt(rules: readonly Rule[], now: number): RuleList {
   latestLists.set(rules, list)
   return list
 }
+
+/** Returns whether rules apply to the same segments at any time. */
+export const isFixedList = (rules: readonly Rule[]): boolean =>
+  latestLists.get(rules)?.isFixed ?? areWithoutPeriods(rules)

@@ -139,6 +139,14 @@ export const appliesToEverything = ({ type }: Rule): boolean => definitions[type
 /** Returns whether a rule drops the segments of a fixed interval. */
 export const dropsInterval = ({ type }: Rule): boolean => type === 'dropByInterval'
 
+/** Returns the first rule type with the same regions as this one: both apply to the same segments if their fields are the same. */
+export const regionTypeOf = (type: RuleType): RuleType =>
+  ruleTypes.find((other) => definitions[other].region === definitions[type].region) ?? type
+
+/** Returns the period of a rule that loads the segments of the last period; undefined for other rules. */
+export const loadedPeriodOf = (rule: Rule): Period | undefined =>
+  rule.type === 'loadByPeriod' ? rule.period : undefined
+
 /** Returns the region of a rule at `now` (epoch milliseconds), with the same bounds as Druid 37. */
 export const regionOf = (rule: Rule, now: number): RuleRegion => definitionOf(rule.type).region(rule, now)
 

@@ -8,6 +8,7 @@ import {
   maxRules,
   parseRules,
   parseRulesInSlices,
+  regionTypeOf,
   rulesTextInSlices,
   ruleTypes,
 } from './index.ts'
@@ -246,6 +247,18 @@ test('fails only with invalidInput, for any JSON', () => {
 test('appends the cluster defaults and the rule that loads everything to the rules of a datasource', () => {
   const [own, clusterDefault] = parseRules([{ type: 'dropByPeriod', period: 'P1D' }, { type: 'dropForever' }])
   assert.deepEqual(effectiveRules([own!], [clusterDefault!]), [own, clusterDefault, defaultRule])
+})
+
+test('pairs the rule types that apply to the same segments', () => {
+  assert.deepEqual(
+    ruleTypes.map((type) => [type, regionTypeOf(type)]).filter(([type, other]) => type !== other),
+    [
+      ['dropForever', 'loadForever'],
+      ['broadcastForever', 'loadForever'],
+      ['broadcastByPeriod', 'loadByPeriod'],
+      ['broadcastByInterval', 'loadByInterval'],
+    ],
+  )
 })
 
 /** Returns the result of a calculation, and the number of its pauses. */

@@ -1,5 +1,6 @@
 import { defaultRule, defaultRulesName } from './rule.ts'
 import { RuleBoundaries } from './rule-boundaries.ts'
+import { isFixedList } from './rule-list.ts'
 import type { Rule } from './rule-types.ts'
 
 /** The rules of every datasource with rules of its own, and the cluster's default rules under `_default`. */
@@ -11,6 +12,9 @@ const noRules: readonly Rule[] = []
 export function ruleBoundariesOf(rules: RulesByName, dataSource: string, now: number): RuleBoundaries {
   return new RuleBoundaries(rules.get(dataSource) ?? noRules, rules.get(defaultRulesName) ?? noRules, now)
 }
+
+/** Returns whether all rules apply to the same segments at any time: none of them has a period. */
+export const areFixed = (rules: RulesByName): boolean => [...rules.values()].every(isFixedList)
 
 /** Returns a rule by its number among the rules of a datasource and the cluster's default rules. */
 export function ruleInList(rules: RulesByName, dataSource: string, number: number): Rule {

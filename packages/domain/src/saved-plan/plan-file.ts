@@ -50,7 +50,9 @@ export interface PlanContents<Kind extends string = string> {
    * not record why segments are unused.
    */
   readonly unusedSegments?: Readonly<Record<string, readonly string[]>> | undefined
-  /** The digest of each entry of the cluster when the plan was made, by the key of its path. */
+  /** The parts to which the plan is limited, such as `rules.wikipedia`; undefined if it is not. */
+  readonly parts?: readonly string[] | undefined
+  /** The digest of each entry of the cluster when the plan was made, by the key of its path. Entries of other parts have none. */
   readonly read: Readonly<Record<string, string>>
 }
 

@@ -47,7 +47,7 @@ export function readSnapshotServers(document: unknown, attempt: Attempt): Snapsh
       const { host, tier, type, priority = 0, maxSize } = readJsonObject(entry)
       // The list also contains brokers and others, which do not load segments.
       if (type !== 'historical') return
-      if (!Number.isSafeInteger(maxSize) || (maxSize as number) < 0)
+      if (!Number.isInteger(maxSize) || (maxSize as number) < 0)
         throw invalidInput(
           `Invalid value [${shorten(maxSize)}] for [maxSize]: expected a non-negative integer`,
         )
@@ -58,7 +58,8 @@ export function readSnapshotServers(document: unknown, attempt: Attempt): Snapsh
         tier: readTier(tier, 'tier'),
         type,
         priority: priority as number,
-        maxSize: maxSize as number,
+        // Unlimited servers often have the largest long integer.
+        maxSize: Math.min(maxSize as number, Number.MAX_SAFE_INTEGER),
       }
       if (servers.has(server.host)) throw invalidInput(`Duplicate host [${server.host}]`)
       servers.set(server.host, server)

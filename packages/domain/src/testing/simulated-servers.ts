@@ -126,16 +126,19 @@ export function createPlanner(servers: readonly SimulatedServer[], limits: PlanL
       return planner.planSegment(table.rowOf(id), planner.prepare(wanted))
     },
     result: (): NamedPlan & {
-      readonly unplaced: readonly (Omit<Unplaced, 'exampleRow'> & { exampleSegmentId: string })[]
+      readonly unplaced: readonly (Omit<Unplaced, 'exampleRow' | 'minSizeBytes'> & {
+        exampleSegmentId: string
+      })[]
     } => {
       const plan = planner.take()
       return {
         loads: namedCopies(table, servers, plan.loads),
         drops: namedCopies(table, servers, plan.drops),
         cancelledLoads: namedCopies(table, servers, plan.cancelledLoads),
-        unplaced: planner
-          .allUnplaced()
-          .map(({ exampleRow, ...unplaced }) => ({ ...unplaced, exampleSegmentId: table.idOf(exampleRow) })),
+        unplaced: planner.allUnplaced().map(({ exampleRow, minSizeBytes: _minSizeBytes, ...unplaced }) => ({
+          ...unplaced,
+          exampleSegmentId: table.idOf(exampleRow),
+        })),
       }
     },
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { cutText, escapeControlCharacters, hasControlCharacter } from './index.ts'
+import { cutText, escapeControlCharacters, escapeInvisible, hasControlCharacter } from './index.ts'
 
 const rows: readonly [text: string, escaped: string][] = [
   ['admin', 'admin'],
@@ -22,6 +22,13 @@ describe('control characters and unpaired surrogates', () => {
       assert.equal(escapeControlCharacters(text), escaped)
     })
   }
+})
+
+it('marks that change the direction of text are escaped where people read it, but are allowed in names', () => {
+  const text = 'a\u202ab\u202e\u2066\u2069\u200e\u200f\u061c\0'
+  assert.equal(escapeInvisible(text), 'a\\u202ab\\u202e\\u2066\\u2069\\u200e\\u200f\\u061c\\u0000')
+  assert.equal(escapeInvisible('ελή \u05d0 🐨'), 'ελή \u05d0 🐨')
+  assert.equal(hasControlCharacter('\u202e'), false)
 })
 
 describe('cutText', () => {

@@ -17,6 +17,12 @@ export function similarNames(name: string, known: Iterable<string>): string[] {
   return nearNames(name, known).filter(isSimilar)
 }
 
+/** Returns a sentence with the similar names, without its period; empty if there are none. */
+export function similarNamesText(name: string, known: Iterable<string>): string {
+  const similar = similarNames(name, known)
+  return similar.length === 0 ? '' : `Similar names: [${similar.join('], [')}]`
+}
+
 /** Levenshtein distance between two short strings. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

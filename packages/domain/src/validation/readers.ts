@@ -21,9 +21,10 @@ export const schemaOf = (read: Reader<unknown>): JsonObject => read.schema?.() ?
 /** Adds a JSON schema to a reader, either given or taken from another reader. */
 export function described<Value>(schema: JsonObject | Reader<unknown>, read: Read<Value>): Reader<Value> {
   const schemaOfIt = () => (typeof schema === 'function' ? schemaOf(schema) : schema)
-  return Object.assign<Read<Value>, { schema: () => JsonObject }>((...given) => read(...given), {
-    schema: schemaOfIt,
-  })
+  return Object.assign<Read<Value>, { schema: () => JsonObject }>(
+    (json, field, problems) => read(json, field, problems),
+    { schema: schemaOfIt },
+  )
 }
 
 /** Returns a reader that accepts anything, for JSON that is read later. Its schema is created when it is needed. */
@@ -53,9 +54,10 @@ export const converted = <From, Value>(
 
 /** Adds a title to the schema of a reader. */
 export const titled = <Value>(title: string, read: Reader<Value>): Reader<Value> =>
-  Object.assign<Read<Value>, { schema: () => JsonObject }>((...given) => read(...given), {
-    schema: () => ({ title, ...schemaOf(read) }),
-  })
+  Object.assign<Read<Value>, { schema: () => JsonObject }>(
+    (json, field, problems) => read(json, field, problems),
+    { schema: () => ({ title, ...schemaOf(read) }) },
+  )
 
 /** Returns a schema that also accepts null. */
 export function orNull(schema: JsonObject): JsonObject {
@@ -229,9 +231,10 @@ export const readList = <Value>(
     (json: unknown, field: string, problems?: Failure[]) => {
       if (!Array.isArray(json) || json.length < min) throw refuse(field, json, expected)
       if (json.length > max) throw refuse(field, json, `at most ${max} entries`)
-      return readParts(problems, (part) =>
-        json.map((one, index) => part(() => read(one, `${field}[${index}]`, problems)) as Value),
-      )
+      const before = problems?.length
+      const values = json.map((one, index) => readPart(read, one, `${field}[${index}]`, problems) as Value)
+      throwFirst(problems, before)
+      return values
     },
     { schema: () => ({ type: 'array', items: schemaOf(read), minItems: min, maxItems: max }) },
   )
@@ -239,26 +242,28 @@ export const readList = <Value>(
 // Enough to count the problems of usual input; more would take long to collect.
 const maxProblems = 100
 
-/** Reads the parts of a value with `read`, which passes each one to `part`. With `problems`, continues after an invalid one. */
-function readParts<Value>(
+/** Reads a part of a value. With `problems`, an invalid part is added to them and returns undefined, so that reading continues. */
+function readPart<Value>(
+  read: Reader<Value>,
+  json: unknown,
+  field: string,
   problems: Failure[] | undefined,
-  read: (part: (readPart: () => unknown) => unknown) => Value,
-): Value {
-  if (problems === undefined) return read((readPart) => readPart())
-  const before = problems.length
-  const value = read((readPart) => {
-    try {
-      return readPart()
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      if (!problems.includes(error)) problems.push(error)
-      if (problems.length >= maxProblems) throw error
-      return undefined
-    }
-  })
-  const first = problems[before]
+): Value | undefined {
+  if (problems === undefined) return read(json, field)
+  try {
+    return read(json, field, problems)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (!problems.includes(error)) problems.push(error)
+    if (problems.length >= maxProblems) throw error
+    return undefined
+  }
+}
+
+/** Throws the first problem that was added after there were `before` of them. */
+function throwFirst(problems: readonly Failure[] | undefined, before: number | undefined): void {
+  const first = before === undefined ? undefined : problems?.[before]
   if (first !== undefined) throw first
-  return value
 }
 
 /** Reads an object with any fields and keeps it unchanged. */
@@ -290,15 +295,15 @@ export function readFields<Shape extends object>(
   const read = (json: unknown, field: string, problems?: Failure[]): Shape => {
     if (!isJsonObject(json)) throw isSecret ? refuseSecret(field, expected) : refuse(field, json, expected)
     if (!ignoresOthers) assertKnownFields(json, names, field, isSecret)
-    const given = (name: string) => (Object.hasOwn(json, name) ? json[name] : undefined)
-    return readParts(problems, (part) =>
-      Object.fromEntries(
-        entries.map(([name, readField]) => [
-          name,
-          part(() => readField(given(name), fieldOf(field, name), problems)),
-        ]),
-      ),
-    ) as Shape
+    const before = problems?.length
+    const values: Record<string, unknown> = {}
+    // Reports of servers contain many small objects, for which entries of a list would double the garbage.
+    for (const [name, readField] of entries) {
+      const given = Object.hasOwn(json, name) ? json[name] : undefined
+      values[name] = readPart(readField, given, fieldOf(field, name), problems)
+    }
+    throwFirst(problems, before)
+    return values as Shape
   }
   const schema = () => ({
     type: 'object',

@@ -62,6 +62,11 @@ export function refuseCount(things: string, count: number, field: string, expect
 /** Returns the path of a field: its name, after the path of its object unless that is the entire value. */
 export const fieldOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
+function unknownField(json: object, known: readonly string[]): string | undefined {
+  for (const name in json) if (Object.hasOwn(json, name) && !known.includes(name)) return name
+  return undefined
+}
+
 /**
  * Throws invalidInput for the first field of an object that is not one of `known`. `path` is the path of the object. The
  * message does not contain the value of a field that may be a secret.
@@ -72,7 +77,7 @@ export function assertKnownFields(
   path: string,
   isSecret = false,
 ): void {
-  const name = Object.keys(json).find((given) => !known.includes(given))
+  const name = unknownField(json, known)
   if (name === undefined) return
   const field = fieldOf(path, name)
   const value = isSecret ? '' : ` with value [${showValue(json[name])}]`

@@ -59,7 +59,7 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
     start: async () => {
       await refresh()
       loop = startLoop(readPeriodMs, refresh, (error) =>
-        problemLog.report('Failed to read the cluster clock; continuing at the last known rate', {
+        problemLog.report('Failed to read the simulated clock; continuing at the last known rate', {
           error: describeError(error),
         }),
       )

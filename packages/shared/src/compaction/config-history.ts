@@ -1,7 +1,6 @@
-import { jsonObjectOfTexts } from '@svc/domain/json'
+import { jsonList, jsonObjectOfTexts } from '@svc/domain/json'
 import { formatInstant } from '@svc/domain/time'
 import type { ValuesOf } from '@svc/domain/validation'
-import { jsonList } from '../http/index.ts'
 import { type CompactionHistoryEntry, compactionHistoryPages, type Queries } from '../postgres/index.ts'
 import type { historyParameters } from '../wire/index.ts'
 

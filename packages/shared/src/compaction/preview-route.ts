@@ -9,18 +9,10 @@ import {
   readCompactionPreview,
   type SkippedInterval,
 } from '@svc/domain/compaction'
+import { jsonList, jsonObjectOf, jsonOf } from '@svc/domain/json'
 import { readLater } from '@svc/domain/validation'
-import {
-  type Access,
-  JsonPieces,
-  jsonAnswer,
-  jsonBody,
-  jsonList,
-  jsonObjectOf,
-  jsonOf,
-  type Route,
-  route,
-} from '../http/index.ts'
+import { type Access, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
+import { type Caller, permittedItems } from '../security/index.ts'
 import { createSlices } from '../slices/index.ts'
 import type { CompactionPlanner } from './planner.ts'
 import { compactionPreviewShape } from './response-shapes.ts'
@@ -52,22 +44,22 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
     body: jsonBody(readLater(compactionPreviewSchema), compactionPreviewLimits),
     answers: [jsonAnswer(compactionPreviewShape)],
     handle: async ({ body, caller, signal }) =>
-      new JsonPieces(piecesOf(await preview(body, signal), caller.sees)),
+      new JsonPieces(await piecesOf(await preview(body, signal), caller)),
   })
 }
 
-/** Generates the plan as JSON, filtered to the datasources that the caller may see. */
-function piecesOf(
+/** Returns the plan as JSON, filtered to the datasources that the caller may see. */
+async function piecesOf(
   { candidates, skipped, progress }: CompactionPlan,
-  sees: (dataSource: string) => boolean,
-): AsyncGenerator<string> {
+  caller: Caller,
+): Promise<AsyncGenerator<string>> {
   const seen = <Item extends CompactionCandidate | SkippedInterval>(items: readonly Item[]) =>
-    items.filter(({ dataSource }) => sees(dataSource))
-  const stats = describeProgress(new Map([...progress].filter(([dataSource]) => sees(dataSource))))
+    permittedItems(caller, items, ({ dataSource }) => dataSource, 'SEE')
+  const seenProgress = await permittedItems(caller, progress, ([dataSource]) => dataSource, 'SEE')
   return jsonObjectOf([
-    ['candidates', jsonList(pagesOf(seen(candidates), describeCandidate))],
-    ['stats', jsonOf(stats)],
-    ['skipped', jsonList(pagesOf(seen(skipped), describeSkipped))],
+    ['candidates', jsonList(pagesOf(await seen(candidates), describeCandidate))],
+    ['stats', jsonOf(describeProgress(new Map(seenProgress)))],
+    ['skipped', jsonList(pagesOf(await seen(skipped), describeSkipped))],
   ])
 }
 

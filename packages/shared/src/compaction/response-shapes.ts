@@ -1,6 +1,6 @@
 import { readClusterConfig, readCompactionConfig } from '@svc/domain/compaction'
 import { type JsonObject, type Reader, schemaOf } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 import { shapeOf } from '../http/index.ts'
 import { auditInfoShape } from '../shapes/index.ts'
 
@@ -113,7 +113,8 @@ const scheduleDifferences = {
       }),
     )
     .optional()
-    .describe('Datasources whose configuration differs from their configuration in the first variant'),
+    .describe('Datasources that are configured differently than in the first variant'),
+  omittedConfigDifferences: z.int().optional(),
   differences: z
     .array(z.object({ dataSource: z.string(), interval: z.string(), before: z.string(), after: z.string() }))
     .optional()
@@ -169,5 +170,18 @@ export const compactionScheduleShape = z
         ...scheduleDifferences,
       }),
     ),
+    missing: z
+      .array(
+        z.object({
+          dataSource: z.string(),
+          reason: z
+            .enum(['noPermission', 'noConfiguration', 'noSegments'])
+            .describe(
+              '`noPermission`: the caller may not read the datasource. `noConfiguration`: the request has segments of it, but no configuration applies. `noSegments`: it has a configuration, but no used segments',
+            ),
+        }),
+      )
+      .describe('Datasources of the request that the schedule does not contain, and why; at most 200'),
+    omittedMissing: z.int(),
   })
   .meta({ title: 'CompactionSchedule' })

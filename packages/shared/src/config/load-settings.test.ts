@@ -355,6 +355,25 @@ describe('passwords', () => {
     })
   }
 
+  for (const url of [
+    'ldap://search:a-secret@ldap:389',
+    'ldap://search:a#secret@ldap:389',
+    'search:a-secret@ldap',
+  ]) {
+    it(`in the URL of a directory are rejected without being shown: ${url}`, () => {
+      const validator = 'svc.auth.authenticator.a.credentialsValidator'
+      const problems = problemsOf(
+        loginWith(
+          `${validator}.type=ldap`,
+          `${validator}.url=${url}`,
+          `${validator}.baseDn=dc=example,dc=org`,
+        ),
+      )
+      assert.match(problems.join('\n'), /\.url\] contains credentials/)
+      assert.doesNotMatch(problems.join('\n'), /a.secret/)
+    })
+  }
+
   it('are never listed, in whichever form they were configured', () => {
     const settings = loadSettings(
       'coordinator',

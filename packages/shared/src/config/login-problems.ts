@@ -1,6 +1,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
-import { isBalancedFilter, isGroupPattern } from '@svc/domain/access'
+import { hasPlaceholder, isBalancedFilter, isGroupPattern } from '@svc/domain/access'
 import { hasControlCharacter } from '@svc/domain/validation'
+import { directoryAddress } from './directory-address.ts'
 import type { Settings } from './settings.ts'
 
 const named = 'svc.auth.authenticator.<name>.credentialsValidator'
@@ -68,9 +69,13 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   const problem = (property: string, text: string) =>
     problems.push(`${at(`${prefix}.${property}`)}: [${prefix}.${property}] ${text}`)
   const url = settings.getNamed(`${named}.url`, name)
-  if (url === undefined || !isDirectoryUrl(url)) {
+  const address = directoryAddress(url)
+  if (url?.includes('@')) {
+    // Not shown, because it contains a password, even if it is not a valid URL because of a character in the password.
+    problem('url', 'contains credentials; remove them, and set [bindUser] and [bindPassword] instead')
+  } else if (address === undefined || !['', '/'].includes(address.path)) {
     problem('url', `is [${url ?? ''}]; expected ldap://host:port or ldaps://host:port`)
-  } else if (url.startsWith('ldaps:') && settings.get('svc.auth.basic.ssl.trustStorePath') === undefined) {
+  } else if (address.isTls && settings.get('svc.auth.basic.ssl.trustStorePath') === undefined) {
     problem(
       'url',
       `is [${url}], but [svc.auth.basic.ssl.trustStorePath] is not set; set it to the path of the trust store for LDAP directories`,
@@ -80,7 +85,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
     problem('baseDn', 'is not set; set it to the base DN to search for users')
   for (const property of ['userSearch', 'groupSearch'] as const) {
     const filter = settings.getNamed(`${named}.${property}`, name)
-    if (!/^\(.*%s.*\)$/s.test(filter) || !isBalancedFilter(filter))
+    if (!/^\(.*\)$/s.test(filter) || !hasPlaceholder(filter) || !isBalancedFilter(filter))
       problem(property, `is [${filter}]; expected a filter in parentheses that contains %s`)
   }
   const bindUser = settings.getNamed(`${named}.bindUser`, name)
@@ -97,13 +102,6 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
     )
   }
   return problems
-}
-
-function isDirectoryUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return (
-    url !== undefined && /^ldaps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname)
-  )
 }
 
 function authorizerProblems(settings: Settings, name: string, at: (property: string) => string): string[] {

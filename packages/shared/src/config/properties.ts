@@ -1,3 +1,4 @@
+import { minTlsVersion, tlsProtocols } from '../tls/versions.ts'
 import type { Condition } from './conditions.ts'
 import * as conditions from './conditions.ts'
 import {
@@ -178,12 +179,12 @@ export const properties = {
 
   'svc.server.http.maxConnections': property(
     integer(1, 1_000_000),
-    'max number of open connections from clients, with and without TLS; more are closed immediately',
+    'maximum number of open connections from clients, with and without TLS; above it, idle connections are closed',
     '2000',
   ),
   'svc.server.http.maxConnectionsPerAddress': property(
     integer(1, 1_000_000),
-    'max number of open connections from one IP address, or from one IPv6 network (/64)',
+    'maximum number of open connections from one IP address, or from one IPv6 network (/64)',
     '500',
   ),
   'svc.server.https.keyStoreType': onlyWhere(
@@ -265,9 +266,9 @@ export const properties = {
     property(integer(1, 86_400), 'seconds between checks for changed files', '1'),
   ),
   'svc.client.https.protocol': property(
-    oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
-    'minimum TLS version for outgoing connections; TLS means TLSv1.2',
-    'TLSv1.2',
+    oneOf(...tlsProtocols),
+    `minimum TLS version for outgoing connections; TLS means ${minTlsVersion}`,
+    minTlsVersion,
   ),
   'svc.client.https.validateHostnames': property(
     flag,
@@ -370,7 +371,7 @@ export const properties = {
     conditions.ldapAuthenticator,
     property(
       text,
-      'search filter for a user; %s is replaced with the escaped user name of the login',
+      'search filter for a user; %s and %1$s are replaced with the escaped user name of the login, and %% with a percent sign',
       '(uid=%s)',
     ),
   ),
@@ -386,7 +387,7 @@ export const properties = {
     conditions.searchesGroups,
     property(
       text,
-      'search filter for the groups of a user; %s is replaced with the escaped DN of the user',
+      'search filter for the groups of a user; %s and %1$s are replaced with the escaped DN of the user, and %% with a percent sign',
       '(|(member=%s)(uniqueMember=%s))',
     ),
   ),
@@ -400,19 +401,19 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.ldapAuthenticator,
-    property(integer(0, 86_400), 'seconds before a verified login is verified again', '60'),
+    property(integer(0, 86_400), 'seconds until a cached login is verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
     conditions.ldapAuthenticator,
     property(
       integer(0, 86_400),
-      'seconds for which a verified login stays valid while the directory is unavailable',
+      'seconds for which a cached login stays valid while the directory is unavailable',
       '600',
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': onlyWhere(
     conditions.ldapAuthenticator,
-    property(integer(1, 1_000_000), 'maximum number of cached verified logins', '1000'),
+    property(integer(1, 1_000_000), 'maximum number of cached logins', '1000'),
   ),
   'svc.auth.authenticator.<name>.skipOnFailure': onlyWhere(
     conditions.basicAuthenticator,
@@ -480,8 +481,8 @@ export const properties = {
   'svc.auth.basic.ssl.protocol': onlyWhere(
     conditions.reachesTlsDirectory,
     property(
-      oneOf('TLS', 'TLSv1.2', 'TLSv1.3'),
-      'minimum TLS version for connections to a directory; TLS means TLSv1.2',
+      oneOf(...tlsProtocols),
+      `minimum TLS version for connections to a directory; TLS means ${minTlsVersion}`,
       'TLS',
     ),
   ),

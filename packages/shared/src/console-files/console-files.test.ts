@@ -4,7 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { createHttpClient, httpRequest } from '../testing/index.ts'
 import { createConsoleFiles, pageFor } from './console-files.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'svc-console-'))
@@ -14,11 +17,11 @@ const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url!, 'http://router')
   if (!(await serve(Object.assign(request, { path: pathname }), response))) response.writeHead(418).end()
 })
-let url = ''
+let port = 0
 
 before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  ;({ port } = server.address() as AddressInfo)
 })
 after(() => {
   server.closeAllConnections()
@@ -26,8 +29,8 @@ after(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-const get = (name: string, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`${url}${name}`, { headers, redirect: 'manual' })
+const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+  httpRequest(port, { path, headers })
 
 const builtPage = '<meta name="svc-source" content="files"><script src="./assets/a-1.js"></script>'
 const html = { Accept: 'text/html,*/*' }
@@ -36,7 +39,7 @@ describe('the files of the console', () => {
   it('are replaced by a page that reloads itself until they are built', async () => {
     const answer = await get('/console/', html)
     assert.equal(answer.status, 200)
-    assert.match(await answer.text(), /not built yet/)
+    assert.match(answer.text, /not built yet/)
   })
 
   it('are served with a strict content security policy, and assets forever', async () => {
@@ -46,18 +49,23 @@ describe('the files of the console', () => {
     for (const name of ['/console/', '/console/datasources/a%2Fb']) {
       const page = await get(name, html)
       assert.equal(
-        await page.text(),
+        page.text,
         '<meta name="svc-source" content="login"><script src="/console/assets/a-1.js"></script>',
       )
-      assert.equal(page.headers.get('cache-control'), 'no-store')
-      const policy = page.headers.get('content-security-policy')!
+      assert.equal(page.headers['cache-control'], 'no-store')
+      const policy = String(page.headers['content-security-policy'])
       assert.match(policy, /default-src 'none'.*script-src 'self'.*frame-ancestors 'none'/)
       assert.doesNotMatch(policy, /unsafe/)
     }
-    const asset = await get('/console/assets/a-1.js')
-    assert.equal(asset.headers.get('content-encoding'), 'gzip')
-    assert.equal(await asset.text(), 'export {}')
-    assert.match(asset.headers.get('cache-control')!, /immutable/)
+    const client = createHttpClient(`http://127.0.0.1:${port}`)
+    const asset = await client.open({
+      path: '/console/assets/a-1.js',
+      headers: { 'Accept-Encoding': 'gzip' },
+    })
+    assert.equal(asset.headers['content-encoding'], 'gzip')
+    assert.equal(gunzipSync(await buffer(asset)).toString(), 'export {}')
+    client.close()
+    assert.match(asset.headers['cache-control']!, /immutable/)
     assert.equal((await get('/console/assets/../../../secret')).status, 418)
     assert.equal((await get('/console/assets/..%2F..%2Fsecret')).status, 404)
   })
@@ -65,11 +73,11 @@ describe('the files of the console', () => {
   it('receive redirected browsers, but no other clients', async () => {
     for (const name of ['/', '/console']) {
       const answer = await get(name, html)
-      assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/console/'])
+      assert.deepEqual([answer.status, answer.headers.location], [302, '/console/'])
     }
     assert.equal((await get('/', { Accept: 'application/json' })).status, 418)
     assert.equal((await get('/status', html)).status, 418)
-    assert.equal((await fetch(`${url}/console/`, { method: 'POST' })).status, 418)
+    assert.equal((await httpRequest(port, { method: 'POST', path: '/console/' })).status, 418)
   })
 
   it('say so if no login is required', async () => {
@@ -78,8 +86,8 @@ describe('the files of the console', () => {
       open(Object.assign(request, { path: '/console/' }), response),
     )
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
-    const answer = await fetch(`http://127.0.0.1:${(plain.address() as AddressInfo).port}/console/`)
-    assert.match(await answer.text(), /<meta name="svc-source" content="open">/)
+    const answer = await httpRequest((plain.address() as AddressInfo).port, { path: '/console/' })
+    assert.match(answer.text, /<meta name="svc-source" content="open">/)
     plain.closeAllConnections()
     plain.close()
   })

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import { type FileHandle, open, opendir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { Failure, notFound } from '@svc/domain/failure'
+import { retry } from '../retry/index.ts'
 import { createDirectory, errorCode, syncDirectory } from './durable-files.ts'
 import { type FileChecksum, streamWithChecksum } from './file-checksum.ts'
 import type { FileStore, GetOptions, ListedFile } from './file-store.ts'
@@ -12,7 +14,7 @@ import { incomingDirectory, partsOfPath, refusePath } from './stored-path.ts'
 // The incoming file of a killed writer stays until a later writer finds it old enough to remove.
 const abandonedAfterMs = 24 * 3_600_000
 // A concurrent removal may delete the folder that a writer has just created.
-const moveAttempts = 20
+const maxMoveAttempts = 20
 
 const resolveInside = (root: string, path: string): string => join(root, ...partsOfPath(path))
 
@@ -110,17 +112,14 @@ async function moveIntoPlace(
   target: string,
   relativePath: string,
 ): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await createDirectory(dirname(target))
-      await realInside(root, dirname(target), relativePath)
-      await rename(temporary, target)
-      await syncDirectory(dirname(target))
-      return
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT' || attempt === moveAttempts) throw error
-    }
+  const move = async (): Promise<void> => {
+    await createDirectory(dirname(target))
+    await realInside(root, dirname(target), relativePath)
+    await rename(temporary, target)
+    await syncDirectory(dirname(target))
   }
+  const isTemporary = (error: Error) => errorCode(error) === 'ENOENT'
+  await retry(move, { isTemporary, delayMs: 0, maxAttempts: maxMoveAttempts })
 }
 
 async function getFile(
@@ -150,7 +149,8 @@ async function openStored(folder: Folder, path: string): Promise<FileHandle> {
   const { root } = folder
   const file = resolveInside(root, path)
   try {
-    const source = await open(await realInside(root, file, path), 'r')
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer, maybe forever.
+    const source = await open(await realInside(root, file, path), constants.O_RDONLY | constants.O_NONBLOCK)
     if ((await source.stat()).isFile()) return source
     await source.close()
     return refusePath(path)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -197,6 +198,15 @@ describe('deep storage', () => {
       await assert.rejects(storage.remove({ ...inside, path: 'folder/secret' }), refused)
       assert.deepEqual(readdirSync(join(folder, 'outside')), ['secret'])
       await assert.rejects(storage.fetch({ ...inside, path: 'x' }, 1, join(here, 'out')), refused)
+    })
+
+    it('or a named pipe, without waiting for its writer', async () => {
+      const { storage, push, root, here } = bench()
+      const inside = await push('x/0.parquet', Buffer.from('1'))
+      execFileSync('mkfifo', [join(root, 'pipe')])
+      await assert.rejects(storage.fetch({ ...inside, path: 'pipe' }, 1, join(here, 'out')), {
+        code: 'invalidInput',
+      })
     })
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createMetrics } from '../metrics/index.ts'
 import { recordingLogger, waitUntil } from '../testing/index.ts'
-import { createDutyGroup, registerDutyMetrics } from './index.ts'
+import { createDutyGroup, registerDutyMetrics, rememberedRuns } from './index.ts'
 
 type Run = (term: number) => Promise<object | undefined>
 
@@ -153,7 +153,7 @@ describe('a group of duties', () => {
 })
 
 describe('the last runs of a group', () => {
-  it('have what each duty did, why it failed, and what became of its requests by now', async (scope) => {
+  it('have what each duty did, why it failed, and what has become of its requests', async (scope) => {
     let answered = 0
     const duties = [
       {
@@ -170,13 +170,16 @@ describe('the last runs of a group', () => {
     ]
     const group = createDutyGroup('SomeDuties', 1_000_000, duties, recordingLogger())
     scope.after(() => group.stop())
-    assert.deepEqual(group.runs(5), [])
+    assert.deepEqual(group.history(5), { totalRuns: 0, runs: [], nonIdleRuns: [], lastFailures: [] })
     group.start(1)
     await waitUntil('a run', () => group.status().runs === 1)
     answered = 2
     await group.runNow(1)
-    const [newest, first] = group.runs(5)
-    assert.deepEqual(group.runs(1), [newest])
+    const { runs, nonIdleRuns, lastFailures } = group.history(5)
+    const [newest, first] = runs
+    assert.deepEqual(nonIdleRuns, runs)
+    assert.deepEqual(lastFailures, [{ duty: 'fails', startedAt: newest!.startedAt, error: 'it broke' }])
+    assert.deepEqual(group.history(1).runs, [newest])
     assert.ok(newest!.startedAt >= first!.startedAt && newest!.durationMs >= 0)
     assert.deepEqual(
       first!.duties.map(({ durationMs: _, ...run }) => run),
@@ -189,6 +192,35 @@ describe('the last runs of a group', () => {
         },
         { duty: 'fails', did: null, error: 'it broke' },
       ],
+    )
+  })
+})
+
+describe('the last runs of a group that did something or failed', () => {
+  it('are not pushed out by idle runs', async (scope) => {
+    let run: Run = async () => ({ loads: 3 })
+    const { group } = setUp(scope, { sometimes: (term) => run(term) })
+    group.start(1)
+    await waitUntil('a run', () => group.status().runs === 1)
+    run = async () => {
+      throw new Error('it broke')
+    }
+    await group.runNow(1)
+    run = nothing
+    for (let count = 0; count < rememberedRuns; count += 1) await group.runNow(1)
+    const { totalRuns, runs, nonIdleRuns, lastFailures } = group.history(rememberedRuns)
+    assert.equal(totalRuns, rememberedRuns + 2)
+    assert.deepEqual([runs[0]!.number, runs.at(-1)!.number], [rememberedRuns + 2, 3])
+    assert.deepEqual(
+      nonIdleRuns.map(({ number, duties }) => [number, duties[0]!.did, duties[0]!.error]),
+      [
+        [2, null, 'it broke'],
+        [1, { loads: 3 }, null],
+      ],
+    )
+    assert.deepEqual(
+      lastFailures.map(({ duty, error }) => [duty, error]),
+      [['sometimes', 'it broke']],
     )
   })
 })
@@ -219,7 +251,7 @@ describe('a frequent duty', () => {
 })
 
 describe('the metrics of duties', () => {
-  it('are reported for each duty, also before its first run', async (scope) => {
+  it('are reported for each duty, even before its first run', async (scope) => {
     const failing = async () => {
       throw new Error('it broke')
     }

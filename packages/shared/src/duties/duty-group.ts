@@ -23,14 +23,35 @@ export interface DutyGroupStatus {
 
 /** One run of the duties of a group. */
 export interface GroupRun {
+  /** 1 for the first run of this server. */
+  readonly number: number
   /** ISO 8601. */
   readonly startedAt: string
   readonly durationMs: number
   readonly duties: readonly (DutyRun & { readonly requests?: RequestCounts })[]
 }
 
-/** How many of its last runs a group remembers. */
+/** How many of its last runs a group remembers, and how many that were not idle. */
 export const rememberedRuns = 100
+
+/** The last runs of a group. A run is idle if its duties had nothing to do. */
+export interface RunHistory {
+  readonly totalRuns: number
+  /** The last runs, newest first. */
+  readonly runs: readonly GroupRun[]
+  /** The last runs that did something or failed, newest first, however many idle runs followed them. */
+  readonly nonIdleRuns: readonly GroupRun[]
+  /** The last failure of each duty that has failed, newest first. */
+  readonly lastFailures: readonly DutyFailure[]
+}
+
+/** A failed run of a duty. */
+export interface DutyFailure {
+  readonly duty: string
+  /** ISO 8601; when the run of the group started. */
+  readonly startedAt: string
+  readonly error: string
+}
 
 /** Duties that run one after the other, once per period, while this server is the leader. */
 export interface DutyGroup {
@@ -42,8 +63,8 @@ export interface DutyGroup {
   wake(): void
   stop(): Promise<void>
   status(): DutyGroupStatus
-  /** Returns its last runs, newest first, at most `count`. */
-  runs(count: number): GroupRun[]
+  /** Returns its last runs, at most `count` in each list. */
+  history(count: number): RunHistory
   /** Returns the time until the next run of a period; half a period if none has begun yet. */
   untilNextRunMs(): number
   times(): readonly DutyTimes[]
@@ -90,7 +111,7 @@ export function createDutyGroup(
       await stopped
     },
     times: () => watched.map((duty) => duty.times()),
-    runs: group.runs,
+    history: group.history,
     untilNextRunMs: () =>
       periodBeganAtMs === undefined
         ? periodMs / 2
@@ -109,6 +130,7 @@ export function createDutyGroup(
 
 /** A run, with its times in milliseconds of the monotonic clock of this process. */
 interface RememberedRun {
+  readonly number: number
   readonly startedAt: string
   readonly startMs: number
   readonly endMs: number
@@ -117,16 +139,56 @@ interface RememberedRun {
 
 /** Returns a run, with what has become of its requests by now. */
 function describeRun(
-  { startedAt, startMs, endMs, done }: RememberedRun,
+  { number, startedAt, startMs, endMs, done }: RememberedRun,
   duties: readonly WatchedDuty[],
 ): GroupRun {
   return {
+    number,
     startedAt,
     durationMs: Math.round(endMs - startMs),
     duties: done.map((run) => {
       const requests = duties.find(({ name }) => name === run.duty)?.requestsOf?.(startMs, endMs)
       return { ...run, ...(requests === undefined ? {} : { requests }) }
     }),
+  }
+}
+
+const isIdle = ({ duties }: GroupRun): boolean =>
+  duties.every(({ did, error, requests }) => did === null && error === null && requests === undefined)
+
+/** Remembers the last runs of duties. Idle runs do not push out others. */
+class RunMemory {
+  private readonly duties: readonly WatchedDuty[]
+  private readonly all = new LastEntries<RememberedRun>(rememberedRuns)
+  private readonly nonIdle = new LastEntries<RememberedRun>(rememberedRuns)
+  private readonly failures = new Map<string, DutyFailure>()
+
+  constructor(duties: readonly WatchedDuty[]) {
+    this.duties = duties
+  }
+
+  add(run: RememberedRun): void {
+    this.all.add(run)
+    if (!isIdle(describeRun(run, this.duties))) this.nonIdle.add(run)
+    for (const { duty, error } of run.done) {
+      if (error === null) continue
+      // The newest one comes last.
+      this.failures.delete(duty)
+      this.failures.set(duty, { duty, startedAt: run.startedAt, error })
+    }
+  }
+
+  history(count: number): Omit<RunHistory, 'totalRuns'> {
+    const describe = (entries: LastEntries<RememberedRun>): GroupRun[] =>
+      entries
+        .newestFirst()
+        .slice(0, count)
+        .map((run) => describeRun(run, this.duties))
+    return {
+      runs: describe(this.all),
+      nonIdleRuns: describe(this.nonIdle),
+      lastFailures: [...this.failures.values()].reverse(),
+    }
   }
 }
 
@@ -138,7 +200,7 @@ function createGroupRuns(duties: readonly WatchedDuty[]) {
   let lastRunMs = 0
   let lastRunStart: Date | null = null
   let lastRunEnd: Date | null = null
-  const remembered = new LastEntries<RememberedRun>(rememberedRuns)
+  const memory = new RunMemory(duties)
 
   const runAll = async (term: number, mayContinue: () => boolean): Promise<DutyRun[]> => {
     const startedAt = performance.now()
@@ -151,8 +213,8 @@ function createGroupRuns(duties: readonly WatchedDuty[]) {
     const endMs = performance.now()
     lastRunMs = endMs - startedAt
     lastRunEnd = new Date()
-    remembered.add({ startedAt: lastRunStart.toISOString(), startMs: startedAt, endMs, done })
     runs += 1
+    memory.add({ number: runs, startedAt: lastRunStart.toISOString(), startMs: startedAt, endMs, done })
     totalMs += lastRunMs
     return done
   }
@@ -163,11 +225,7 @@ function createGroupRuns(duties: readonly WatchedDuty[]) {
       return turn
     },
     lastRunMs: () => lastRunMs,
-    runs: (count: number): GroupRun[] =>
-      remembered
-        .newestFirst()
-        .slice(0, count)
-        .map((run) => describeRun(run, duties)),
+    history: (count: number): RunHistory => ({ totalRuns: runs, ...memory.history(count) }),
     lastRunEnded: async (): Promise<void> => {
       await lastRun
     },

@@ -1,5 +1,5 @@
 import { omittable } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { jsonAnswer, open, Reply, type Route, route, state, textAnswer } from '../http/index.ts'
 import { positiveCount } from '../wire/index.ts'
@@ -8,7 +8,7 @@ import { type DutyGroup, rememberedRuns } from './duty-group.ts'
 /** What the endpoints about the leader of a role need. */
 export interface LeaderView {
   readonly discovery: Pick<Discovery, 'leader'>
-  readonly dutyGroups: readonly Pick<DutyGroup, 'name' | 'status' | 'runs'>[]
+  readonly dutyGroups: readonly Pick<DutyGroup, 'name' | 'status' | 'history'>[]
   /** Returns the fencing number while this server is the leader, or undefined. */
   term(): number | undefined
 }
@@ -32,29 +32,38 @@ const requestsShape = z
   .object({
     decided: z.int(),
     sent: z.int(),
-    retried: z.int().describe('Sent requests that repeat one that a server failed'),
-    answered: z.int().describe('Requests that servers have completed by now'),
+    retried: z.int().describe('Requests that were sent again after they failed on a server'),
+    answered: z.int().describe('Requests that servers have completed so far'),
     failed: z.int(),
   })
-  .describe('The requests of the run to other servers, and what has become of them')
+  .describe('Requests that the run sent to other servers, and their outcomes so far')
+const runShape = z.object({
+  number: z.int().describe('1 for the first run since the server started'),
+  startedAt: z.string().describe('Real time, even if the cluster has a simulated clock'),
+  durationMs: z.int(),
+  duties: z.array(
+    z.object({
+      duty: z.string(),
+      durationMs: z.int(),
+      did: z.looseObject({}).nullable().describe('What the run did; null if there was nothing to do'),
+      error: z.string().nullable(),
+      requests: requestsShape.optional(),
+    }),
+  ),
+})
 const groupRunsShape = z
   .object({
     name: z.string(),
-    runs: z.array(
-      z.object({
-        startedAt: z.string().describe('Not a time of a simulated clock'),
-        durationMs: z.int(),
-        duties: z.array(
-          z.object({
-            duty: z.string(),
-            durationMs: z.int(),
-            did: z.looseObject({}).nullable().describe('What the run did; null if there was nothing to do'),
-            error: z.string().nullable(),
-            requests: requestsShape.optional(),
-          }),
-        ),
-      }),
-    ),
+    totalRuns: z.int().describe('Number of runs since the server started'),
+    runs: z.array(runShape).describe('The most recent runs, newest first'),
+    nonIdleRuns: z
+      .array(runShape)
+      .describe(
+        'The most recent runs that did something or failed, newest first, regardless of how many idle runs followed',
+      ),
+    lastFailures: z
+      .array(z.object({ duty: z.string(), startedAt: z.string(), error: z.string() }))
+      .describe('The last failure of each duty that has failed, newest first'),
   })
   .meta({ title: 'DutyGroupRuns' })
 
@@ -108,11 +117,11 @@ const dutyRoutes = (role: LeadingRole, base: string, dutyGroups: LeaderView['dut
     method: 'GET',
     path: `${base}/duties/runs`,
     access: state('READ'),
-    summary: `List the most recent ${role} duty runs of each group, newest first: what they did, how long they took, and what became of their requests`,
+    summary: `List the most recent ${role} duty runs of each group, newest first: what they did, how long they took, and the outcomes of their requests`,
     query: runsQuery,
     answers: [jsonAnswer(z.object({ dutyGroups: z.array(groupRunsShape) }))],
     handle: ({ query: { count } }) => ({
-      dutyGroups: dutyGroups.map((group) => ({ name: group.name, runs: group.runs(count) })),
+      dutyGroups: dutyGroups.map((group) => ({ name: group.name, ...group.history(count) })),
     }),
   }),
 ]

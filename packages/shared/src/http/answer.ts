@@ -1,5 +1,5 @@
 import type { JsonObject } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A successful response of a route. */
 export interface Answer {

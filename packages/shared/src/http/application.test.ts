@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, request as httpClient, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
@@ -15,20 +15,20 @@ import {
   unavailable,
   unsupportedMediaType,
 } from '@svc/domain/failure'
+import { jsonList, jsonObject } from '@svc/domain/json'
 import { described, omittable, readLater, readOneOf } from '@svc/domain/validation'
 import { createMetrics } from '../metrics/index.ts'
-import { basicHeader, createSecurity, hashPassword } from '../security/index.ts'
+import { basicHeader, createSecurity, hashPassword, mayAccess } from '../security/index.ts'
 import { httpRequest, recordingLogger, testSettings, waitUntil } from '../testing/index.ts'
 import {
   authenticated,
+  type Call,
   config,
   createApplication,
   datasource,
   internal,
   JsonPieces,
   jsonBody,
-  jsonList,
-  jsonObject,
   open,
   Reply,
   type Route,
@@ -211,7 +211,7 @@ const routes: readonly Route[] = [
     path: '/stated',
     access: statedDatasource('READ', 'what the query names'),
     summary: '',
-    handle: ({ caller }) => ({ can: caller.can('READ', 'DATASOURCE', 'wiki') }),
+    handle: async ({ caller }) => ({ can: await mayAccess(caller, 'wiki') }),
   }),
   route({
     answers: [],
@@ -812,22 +812,13 @@ describe('a body', () => {
   })
 
   it('that is chunked without a length is also limited', async () => {
-    const answer = await new Promise<number>((resolve, reject) => {
-      const sent = httpClient(
-        {
-          host: '127.0.0.1',
-          port,
-          method: 'POST',
-          path: '/things',
-          headers: { ...as('admin'), 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
-        },
-        (response) => resolve(response.resume().statusCode ?? 0),
-      )
-      sent.on('error', reject)
-      for (let piece = 0; piece < 50; piece++) sent.write(' '.repeat(100))
-      sent.end('1')
+    const answer = await httpRequest(port, {
+      method: 'POST',
+      path: '/things',
+      headers: { ...as('admin'), 'Content-Type': 'application/json' },
+      pieces: [...Array(50).fill(' '.repeat(100)), '1'],
     })
-    assert.equal(answer, 413)
+    assert.equal(answer.status, 413)
   })
 
   it('is optional if the route says so', async () => {
@@ -920,6 +911,7 @@ describe('a response', () => {
 
   it('is generated only as fast as the caller reads it, and stops when the caller disconnects', async () => {
     Object.assign(produced, { pieces: 0, isOver: false })
+    // A socket, because the test decides when it reads.
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /pieces/endless HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'readable')
@@ -1009,6 +1001,7 @@ describe('a response', () => {
   })
 })
 
+// Sockets, because the callers disconnect.
 describe('a disconnected caller', () => {
   it('aborts the signal of the handler', async () => {
     held = undefined
@@ -1086,6 +1079,28 @@ describe('an application', () => {
     assert.equal((await httpRequest(otherPort, { path: '/own' })).text, '')
     assert.equal((await httpRequest(otherPort, { path: '/else/%zz?a=%zz' })).text, 'from elsewhere')
     assert.deepEqual(seen, ['allowAll /else/%zz?a=%zz'])
+  })
+
+  it('logs and records only the beginning of a long path', async (context) => {
+    const own = recordingLogger()
+    const calls: Call[] = []
+    const noted = { journal: { add: (one: Call) => calls.push(one) }, name: () => 'this', user: () => '' }
+    const other = createServer(createApplication({ routes: [], security, log: own, metrics, calls: noted }))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    context.after(() => other.close())
+    await httpRequest((other.address() as AddressInfo).port, {
+      method: 'POST',
+      path: `/${'a'.repeat(9000)}`,
+      headers: { 'X-Svc-From': 'b'.repeat(5000) },
+    })
+    await waitUntil(
+      'the request is recorded',
+      async () => calls,
+      ({ length }) => length === 1,
+    )
+    assert.deepEqual([calls[0]!.path.length, calls[0]!.from.length], [1000, 1000])
+    const [line] = own.having('Handled request')
+    assert.equal((line!.details as { path: string }).path.length, 1000)
   })
 
   it('returns 503 instead of 401 until users are loaded', async (context) => {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { missingPermission } from '@svc/domain/access'
+import { type LoginFailure, missingPermission, type RefusedRequest } from '@svc/domain/access'
 import {
   describeError,
   Failure,
@@ -30,18 +30,18 @@ import express, {
 } from 'express'
 import type { Metrics } from '../metrics/index.ts'
 import { stackOf } from '../runtime/index.ts'
-import { type Caller, readBasicHeader, type Security } from '../security/index.ts'
+import { assertAccess, type Caller, notVerified, readBasicHeader, type Security } from '../security/index.ts'
 import { createTurns, type NextTurn } from '../slices/index.ts'
 import { withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
 import type { Call } from './call.ts'
 import { checkTexts } from './check-texts.ts'
 import { peerAddress, peerSubject } from './client-certificates.ts'
+import { noteLogin } from './connection-limits.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type Budgets, budgetsOf, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
 import { hasBody } from './receive-body.ts'
-import type { RefusedRequest } from './refusals.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route-definition.ts'
 
 /** The log of an application. */
@@ -91,6 +91,7 @@ export interface Forbidden {
   readonly method: string
   readonly path: string
   readonly message: string
+  readonly requestId: string
 }
 
 /**
@@ -155,7 +156,8 @@ export function createApplication({
   // Most paths have no parameters, and a lookup is faster than matching all routes.
   const literal = new Map(handlers.filter(([path]) => !/[:*]/.test(path)))
   app.use((request, response, next) => (literal.get(request.path) ?? skip)(request, response, next))
-  for (const [path, handle] of handlers) app.all(path, handle)
+  // One layer per path: `app.all` creates one for each of 35 methods, with its own regular expression.
+  for (const [path, handle] of handlers) app.route(path).all(handle)
   app.use(async (request, response) => {
     const caller = await authenticate(request, response, security)
     if (!fallback) throw notFound(`Path [${request.path}] does not exist`)
@@ -233,7 +235,7 @@ function logWhenOver(
       identity: response.locals.identity ?? '',
       address: addressOf(response),
       method: request.method,
-      path: request.path,
+      path: cutText(request.path, maxKeptLength),
       status: response.statusCode,
       durationMs: Math.round(durationMs),
     })
@@ -242,8 +244,9 @@ function logWhenOver(
 
 /** Records a request if a server sent it, or if it used the internal user. */
 function noteWhenOver(request: Request, response: Response, { journal, name, user }: NotedCalls): void {
-  const from = headerText(request, 'x-svc-from')
-  const { path, socket } = request
+  const from = cutText(headerText(request, 'x-svc-from'), maxKeptLength)
+  const path = cutText(request.path, maxKeptLength)
+  const { socket } = request
   response.once('close', () => {
     const identity = response.locals.identity ?? ''
     const isOfServers = from !== '' || path.startsWith('/svc-internal/')
@@ -312,7 +315,7 @@ function dispatch(
       throw methodNotAllowed(`Unsupported method [${request.method}]: expected [${allow}]`)
     }
     checkContentType(request)
-    authorize(route, request, caller, security)
+    await authorize(route, request, caller, security)
     checkTexts(request.params)
     checkTexts(request.query as Record<string, unknown>)
     assertNames(route, request.params as Record<string, string>)
@@ -374,12 +377,20 @@ async function authenticate(request: Request, response: Response, security: Secu
   const unsecured = security.unsecured(request.path)
   if (unsecured) return unsecured
   if (request.method === 'OPTIONS' && security.openOptions) return security.anonymousCaller
-  const result = await security.authenticate(request.headers.authorization, {
+  const origin = {
     address: addressOf(response),
     peer: peerAddress(request.socket),
     server: headerText(request, 'x-svc-from'),
+    requestId: response.locals.requestId,
     leaving: () => callerLeaving(response)(),
-  })
+  }
+  const result = await security
+    .authenticate(request.headers.authorization, origin)
+    .catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'unavailable') response.locals.loginFailure = notVerified
+      throw error
+    })
+  if (result.kind !== 'known') response.locals.loginFailure = result.failure
   const outcome: LoginOutcome = result.kind === 'known' ? 'accepted' : result.kind
   if (request.headers.authorization !== undefined) response.locals.loginOutcome = outcome
   if (result.kind === 'unavailable') throw new Failure('unavailable', result.message)
@@ -393,10 +404,11 @@ async function authenticate(request: Request, response: Response, security: Secu
     throw unauthorized('Missing or invalid credentials')
   }
   response.locals.identity = result.caller.identity
+  if (outcome === 'accepted' && request.headers.authorization !== undefined) noteLogin(request.socket)
   return result.caller
 }
 
-function authorize(route: Route, request: Request, caller: Caller, security: Security): void {
+async function authorize(route: Route, request: Request, caller: Caller, security: Security): Promise<void> {
   const { access } = route
   if (access.kind === 'open' || access.kind === 'authenticated' || access.kind === 'stated') return
   if (access.kind === 'internal') {
@@ -404,9 +416,9 @@ function authorize(route: Route, request: Request, caller: Caller, security: Sec
     return
   }
   const name = 'name' in access ? access.name : (request.params[access.parameter] as string)
-  if (!caller.can(access.action, access.type, name)) {
-    throw missingPermission(access.action, access.type, name)
-  }
+  const { action, type } = access
+  if (type === 'DATASOURCE') await assertAccess(caller, name, action)
+  else if (!caller.can(action, type, name)) throw missingPermission(action, type, name)
 }
 
 function checkContentType(request: Request): void {
@@ -501,9 +513,11 @@ function answerError(
   if (failure.code === 'forbidden') {
     const { method, path } = request
     const identity = String(response.locals.identity ?? '')
-    onForbidden?.({ identity, address: addressOf(response), method, path, message: failure.message })
+    const { requestId } = response.locals
+    const { message } = failure
+    onForbidden?.({ identity, address: addressOf(response), method, path, message, requestId })
   }
-  if (isAboutAccess(failure, response)) onRefused?.(refusalOf(request, response, failure))
+  if (isAboutAccess(failure, request, response)) onRefused?.(refusalOf(request, response, failure))
   if (response.headersSent) {
     response.destroy()
     return
@@ -519,16 +533,23 @@ function answerError(
 }
 
 /** Returns whether a request failed because of its login or a missing permission. */
-function isAboutAccess({ code }: Failure, response: Response): boolean {
-  const outcome: LoginOutcome | undefined = response.locals.loginOutcome
-  return code === 'unauthorized' || code === 'forbidden' || (outcome !== undefined && outcome !== 'accepted')
+function isAboutAccess({ code }: Failure, request: Request, response: Response): boolean {
+  const failedLogin: LoginFailure | undefined = response.locals.loginFailure
+  const isFailedLogin = failedLogin !== undefined && request.headers.authorization !== undefined
+  return code === 'unauthorized' || code === 'forbidden' || isFailedLogin
 }
 
-// Names and paths of refused requests are kept, and anyone may send long ones.
+// Names and paths of requests are logged and kept, and anyone may send long ones.
 const maxKeptLength = 1000
 
 function refusalOf(request: Request, response: Response, { code, message }: Failure): RefusedRequest {
   const typed = readBasicHeader(request.headers.authorization)?.user ?? ''
+  const failedLogin: LoginFailure | undefined = response.locals.loginFailure
+  const { reason, because, directory } = failedLogin ?? {
+    reason: 'FORBIDDEN' as const,
+    because: message,
+    directory: [],
+  }
   return {
     id: response.locals.requestId,
     time: new Date().toISOString(),
@@ -538,6 +559,9 @@ function refusalOf(request: Request, response: Response, { code, message }: Fail
     status: statusOf[code],
     user: cutText(escapeControlCharacters(typed), maxKeptLength),
     message: cutText(message, maxKeptLength),
+    reason,
+    because: cutText(escapeControlCharacters(because), maxKeptLength),
+    directory,
   }
 }
 

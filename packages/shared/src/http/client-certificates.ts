@@ -3,9 +3,9 @@ import { lookup } from 'node:dns/promises'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { DescribedCertificate, RefusedHandshake } from '@svc/domain/access'
 import type { Settings } from '../config/index.ts'
-import { type DescribedCertificate, describeCertificate } from '../tls/index.ts'
-import type { RefusedHandshake } from './refusals.ts'
+import { describeCertificate } from '../tls/index.ts'
 
 /** What a server requires of client certificates. */
 export interface ClientCertificateRules {

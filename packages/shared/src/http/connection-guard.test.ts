@@ -12,7 +12,10 @@ const head = (method: string, path: string, ...headers: string[]): string =>
   [`${method} ${path} HTTP/1.1`, 'Host: a', ...headers, '', ''].join(crlf)
 const chunked = 'Transfer-Encoding: chunked'
 
-/** Opens a server, and returns a function that connects to its plaintext port, and one for its TLS port. */
+/**
+ * Opens a server, and returns functions that connect to its ports. These are sockets, because the tests send invalid HTTP, and
+ * send more while they read nothing.
+ */
 async function serve(context: TestContext, handler: RequestListener) {
   const properties = { ...withTls('ec.jks'), 'svc.enablePlaintextPort': 'true' }
   const { plaintextPort, tlsPort } = await openPorts(context, properties, handler)

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FailureCode } from '@svc/domain/failure'
 import { schemaOf as schemaOfReader } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { JsonLimits } from '../wire/index.ts'
 import type { Access, Method, Route } from './route-definition.ts'
 

@@ -4,13 +4,13 @@ import { entityTag, versionCheck, versionOfText } from './index.ts'
 
 test('a change that requires another version is a conflict', () => {
   const check = (required: string | undefined) =>
-    versionCheck({ headers: required === undefined ? {} : { 'if-match': required } }, 'The rules of [wiki]')
+    versionCheck({ headers: required === undefined ? {} : { 'if-match': required } }, 'the rules of [wiki]')
   for (const required of [undefined, '*', entityTag(7).ETag, `"6", ${entityTag(7).ETag}`])
     assert.doesNotThrow(() => check(required)(7))
   for (const required of ['"6"', '7', '"77"', ''])
     assert.throws(() => check(required)(7), {
       code: 'conflict',
-      message: 'The rules of [wiki] were changed by another request in the meantime',
+      message: 'Another request has changed the rules of [wiki] in the meantime',
     })
   assert.notEqual(versionOfText('a'), versionOfText('b'))
 })

@@ -14,7 +14,7 @@ export type CheckVersion = (version: string | number) => void
 
 /**
  * Returns the check of the version that a request requires with `If-Match`. It throws conflict if the current version
- * is a different one. `what` completes the message, such as `The rules of [flights]`.
+ * is a different one. `what` completes the message, such as `the rules of [flights]`.
  */
 export function versionCheck({ headers }: Pick<IncomingMessage, 'headers'>, what: string): CheckVersion {
   const required = headers['if-match']
@@ -23,6 +23,6 @@ export function versionCheck({ headers }: Pick<IncomingMessage, 'headers'>, what
     .map((tag) => tag.trim())
   return (version) => {
     if (required === undefined || required.includes('*') || required.includes(entityTag(version).ETag)) return
-    throw conflict(`${what} were changed by another request in the meantime`)
+    throw conflict(`Another request has changed ${what} in the meantime`)
   }
 }

@@ -1,5 +1,5 @@
 import { Failure, type FailureCode, failureKinds, personas } from '@svc/domain/failure'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type JsonSchema, schemaOf } from './describe-endpoint.ts'
 
 /** The HTTP status of each failure code. This is the only such table. */

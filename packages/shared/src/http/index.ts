@@ -12,16 +12,9 @@ export {
 } from './describe-endpoint.ts'
 export { entityTag, versionCheck, versionOfText } from './entity-tag.ts'
 export { errorBody, errorSchema, failureOf, statusOf } from './error-body.ts'
-export {
-  JsonPieces,
-  jsonList,
-  jsonListOf,
-  jsonObject,
-  jsonObjectOf,
-  jsonOf,
-} from './json-pieces.ts'
+export { JsonPieces } from './json-pieces.ts'
 export { createPace, hasBody } from './receive-body.ts'
-export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
+export { createRefusals, type Refusals } from './refusals.ts'
 export { createRequestGate, type RequestGate } from './request-gate.ts'
 export * from './route-definition.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'

@@ -3,62 +3,14 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { jsonList } from '@svc/domain/json'
 import express from 'express'
-import fc from 'fast-check'
 import { createTurns } from '../slices/index.ts'
-import { JsonPieces, jsonList, jsonListOf, jsonObject, jsonObjectOf, jsonOf } from './index.ts'
+import { httpRequest } from '../testing/index.ts'
+import { JsonPieces } from './index.ts'
 import { sendPieces } from './json-pieces.ts'
 
 const nextTurn = createTurns()
-
-/** Returns the text of all pieces. */
-async function textOf(pieces: AsyncIterable<string>): Promise<string> {
-  let text = ''
-  for await (const piece of pieces) text += piece
-  return text
-}
-
-const members = fc.uniqueArray(fc.tuple(fc.string(), fc.jsonValue()), { selector: ([name]) => name })
-
-test('pages of any size become one list or one object', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(fc.jsonValue())), async (pages) => {
-      const texts = pages.map((page) => page.map((value) => JSON.stringify(value)))
-      assert.equal(await textOf(jsonList(texts)), JSON.stringify(pages.flat()))
-    }),
-  )
-  await fc.assert(
-    fc.asyncProperty(members, fc.nat({ max: 5 }), async (entries, pageLength) => {
-      const texts = entries.map(([name, value]) => [name, JSON.stringify(value)] as const)
-      const pages = [texts.slice(0, pageLength), [], texts.slice(pageLength)]
-      assert.deepEqual(JSON.parse(await textOf(jsonObject(pages))), parsed(entries))
-    }),
-  )
-})
-
-test('values that are generated in pieces become a list or an object', async () => {
-  await fc.assert(
-    fc.asyncProperty(members, async (entries) => {
-      const values = entries.map(([, value]) => value)
-      assert.equal(await textOf(jsonListOf(values.map(jsonOf))), JSON.stringify(values))
-      const pieces = jsonObjectOf(entries.map(([name, value]) => [name, jsonOf(value)]))
-      assert.deepEqual(JSON.parse(await textOf(pieces)), parsed(entries))
-    }),
-  )
-  assert.equal(await textOf(jsonListOf([jsonList([]), jsonObjectOf([])])), '[[],{}]')
-})
-
-test('fails before the first piece if the first page cannot be read', async () => {
-  const pages = (async function* (): AsyncGenerator<string[]> {
-    yield []
-    throw new Error('unavailable')
-  })()
-  await assert.rejects(jsonList(pages).next(), /unavailable/)
-})
-
-/** Returns the object as JSON.parse returns it, also with fields such as `__proto__`. */
-const parsed = (entries: readonly (readonly [string, unknown])[]): unknown =>
-  JSON.parse(JSON.stringify(Object.fromEntries(entries)))
 
 /** Serves an application until the test ends; returns its port. */
 async function listen(context: TestContext, app: express.Express): Promise<number> {
@@ -81,6 +33,7 @@ test('a caller that receives nothing for too long is disconnected', async (conte
       sent.reject,
     )
   })
+  // A socket that reads nothing.
   const socket = connect(await listen(context, app), '127.0.0.1')
   context.after(() => socket.destroy())
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -95,8 +48,8 @@ test('a long text is sent in chunks that do not split characters', async (contex
     const pieces = new JsonPieces(jsonList(texts.map((text) => [JSON.stringify(text)])))
     void sendPieces(response, pieces, false, new AbortController().signal, { nextTurn })
   })
-  const answer = await fetch(`http://127.0.0.1:${await listen(context, app)}/`)
-  assert.deepEqual(await answer.json(), texts)
+  const { json } = await httpRequest(await listen(context, app), { path: '/' })
+  assert.deepEqual(json, texts)
 })
 
 test('many long responses at once generate one chunk at a time, and let other work run in between', async (context) => {
@@ -124,10 +77,10 @@ test('many long responses at once generate one chunk at a time, and let other wo
   const app = express().get('/', (_request, response) => {
     void sendPieces(response, new JsonPieces(long()), false, new AbortController().signal, { nextTurn })
   })
-  const url = `http://127.0.0.1:${await listen(context, app)}/`
+  const port = await listen(context, app)
   const responses = 10
   const texts = await Promise.all(
-    Array.from({ length: responses }, async () => await (await fetch(url)).json()),
+    Array.from({ length: responses }, async () => (await httpRequest(port, { path: '/' })).json),
   )
   assert.ok(texts.every((list) => Array.isArray(list) && list.length === chunks))
   assert.equal(turns.length, responses * chunks)

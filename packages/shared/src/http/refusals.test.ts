@@ -70,14 +70,21 @@ it('keeps requests that were refused because of the login or a permission, with 
   ]
   const kept = refusals.requests.newestFirst().reverse()
   assert.deepEqual(
-    kept.map(({ id, method, path, status, user }) => [id, method, path, status, user.slice(0, 3)]),
+    kept.map(({ id, method, path, status, user, reason }) => [
+      id,
+      method,
+      path,
+      status,
+      user.slice(0, 3),
+      reason,
+    ]),
     [
-      [answers[0]!.headers['x-request-id'], 'GET', '/read', 401, ''],
-      [answers[1]!.headers['x-request-id'], 'GET', '/read', 401, 'ann'],
-      [answers[2]!.headers['x-request-id'], 'GET', '/read', 401, 'xxx'],
-      [answers[3]!.headers['x-request-id'], 'POST', '/write', 403, 'ann'],
+      [answers[0]!.headers['x-request-id'], 'GET', '/read', 401, '', 'NO_CREDENTIALS'],
+      [answers[1]!.headers['x-request-id'], 'GET', '/read', 401, 'ann', 'WRONG_PASSWORD'],
+      [answers[2]!.headers['x-request-id'], 'GET', '/read', 401, 'xxx', 'CREDENTIALS_TOO_LONG'],
+      [answers[3]!.headers['x-request-id'], 'POST', '/write', 403, 'ann', 'FORBIDDEN'],
     ],
   )
   assert.ok(kept.every(({ user, address }) => user.length <= 1001 && address === '127.0.0.1'))
-  assert.doesNotMatch(JSON.stringify(kept), /password/)
+  assert.doesNotMatch(JSON.stringify(kept), /right-password|wrong-password/)
 })

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { httpRequest, waitUntil } from '../testing/index.ts'
 import { createRequestGate } from './request-gate.ts'
 
 const ignoredPath = '/ignored'
@@ -19,7 +20,7 @@ async function startGate(context: TestContext) {
   const { port } = server.address() as AddressInfo
   const send = async (path = '/', body?: string): Promise<string> => {
     const method = body === undefined ? 'GET' : 'POST'
-    return await (await fetch(`http://127.0.0.1:${port}${path}`, { method, body: body ?? null })).text()
+    return (await httpRequest(port, { method, path, body })).text
   }
   return { gate, send }
 }
@@ -55,7 +56,7 @@ describe('a gate for requests', () => {
       inProgress.set(url, response)
     })
     const answers = Promise.all([send('/slow'), send(ignoredPath)])
-    while (inProgress.size < 2) await delay(5)
+    await waitUntil('both requests are in progress', () => inProgress.size === 2)
     let isClosed = false
     const closed = gate.close(10_000).then(() => {
       isClosed = true

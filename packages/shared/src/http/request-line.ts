@@ -1,7 +1,7 @@
 // Longer request lines are refused by the parser.
 const maxLineLength = 16_384
 /** A request line without a version (HTTP/0.9), or with the version of another protocol. */
-const foreignLine = /^[A-Z]+ [^ ]+(?: (?!HTTP\/)[^ ]*)?$/
+const foreignLine = /^[A-Z-]+ [^ ]+(?: (?!HTTP\/)[^ ]*)?$/
 
 /**
  * Reads the first line of a request. The parser of Node.js waits for the headers of an HTTP/0.9 request, which has none, and takes

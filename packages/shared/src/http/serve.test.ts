@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { type IncomingMessage, request as plainRequest, type RequestListener } from 'node:http'
-import { request as tlsRequest } from 'node:https'
+import type { RequestListener } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { connect as tlsConnect } from 'node:tls'
+import { type ConnectionOptions, connect as tlsConnect } from 'node:tls'
 import {
   storesAuthority as authority,
+  createHttpClient,
   freePort,
   listenWithStores,
   openPorts,
@@ -22,23 +22,16 @@ const open = (
   handler: RequestListener = hello,
 ) => openPorts(context, properties, handler)
 
-function requestText(port: number | undefined, options: object = {}): Promise<string> {
-  const secure = 'ca' in options
-  return new Promise((resolve, reject) => {
-    const sent = (secure ? tlsRequest : plainRequest)(
-      { host: '127.0.0.1', port, agent: false, ...options },
-      (response: IncomingMessage) => {
-        let text = ''
-        response.on('data', (chunk) => {
-          text += chunk
-        })
-        response.on('end', () => resolve(text))
-        response.on('error', reject)
-      },
-    )
-    sent.on('error', reject)
-    sent.end()
+/** Sends a request over its own connection, with TLS if it has trusted certificates. */
+async function requestText(port: number | undefined, connection: ConnectionOptions = {}): Promise<string> {
+  const client = createHttpClient(`${'ca' in connection ? 'https' : 'http'}://127.0.0.1:${port}`, {
+    connection,
   })
+  try {
+    return (await client.send({ path: '/' })).text
+  } finally {
+    client.close()
+  }
 }
 
 describe('the ports', () => {
@@ -56,7 +49,7 @@ describe('the ports', () => {
       const { tlsPort } = await open(context, withTls(store))
       assert.equal(await requestText(tlsPort, { ca: authority }), 'hello')
       assert.equal(
-        await requestText(tlsPort, { ca: authority, servername: 'localhost', host: 'localhost', family: 4 }),
+        await requestText(tlsPort, { ca: authority, servername: 'localhost', host: 'localhost' }),
         'hello',
       )
       await assert.rejects(requestText(tlsPort, { ca: [] }), { code: 'SELF_SIGNED_CERT_IN_CHAIN' })
@@ -104,6 +97,7 @@ describe('the ports', () => {
   it('reject CONNECT with an error, and ignore the Expect header', async (context) => {
     const { plaintextPort } = await open(context)
     const say = async (text: string): Promise<string> => {
+      // HTTP clients do not send such requests.
       const socket = connect(Number(plaintextPort), '127.0.0.1', () => socket.write(text))
       let answer = ''
       for await (const chunk of socket.setEncoding('utf8')) answer += chunk
@@ -125,6 +119,7 @@ describe('the ports', () => {
         response.end(request.method === 'GET' ? 'x'.repeat(1_000_000) : `received ${bytes}`),
       )
     })
+    // A socket, because both requests are sent before a response is read.
     const socket = tlsConnect({ host: '127.0.0.1', port: tlsPort!, ca: authority })
     context.after(() => socket.destroy())
     const body = 'y'.repeat(400_000)
@@ -150,6 +145,7 @@ describe('the ports', () => {
     ['HTTP/0.9', ['GET /\r\n']],
     ['HTTP/0.9 after an empty line', ['\r\nGET /\n']],
     ['HTTP/0.9 in two parts', ['GET ', '/\r\n']],
+    ['HTTP/0.9 with a hyphen in the method', ['M-SEARCH /\r\n']],
     ['RTSP', ['GET / RTSP/1.0\r\n\r\n']],
     ['RTSP in two parts', ['GET / RT', 'SP/1.0\r\n\r\n']],
     ['an empty version', ['GET / \r\n\r\n']],

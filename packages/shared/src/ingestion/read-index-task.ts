@@ -1,3 +1,4 @@
+import { indexTaskType } from '@svc/domain/ingestion'
 import {
   checkedGranularitySpec,
   granularityFields,
@@ -166,7 +167,7 @@ const readInputFormat = readByType<InputFormat>(
   { expected: 'an object' },
 )
 
-const readTaskType = readOneOf(['index_parallel'])
+const readTaskType = readOneOf([indexTaskType])
 
 const ioFields = readFields({
   type: readTaskType,

@@ -1,3 +1,4 @@
+import { compactTaskType } from '@svc/domain/compaction'
 import { type Queries, sql } from './database.ts'
 
 /** A compact task as submitted, and how it ended; `finishedAt` in epoch milliseconds. */
@@ -25,7 +26,7 @@ export interface CompactTaskColumns {
 
 /** Returns what planning compaction needs of a task. */
 export function compactTaskColumns(type: string, payload: unknown): CompactTaskColumns {
-  if (type !== 'compact') return { interval: null, origin: null }
+  if (type !== compactTaskType) return { interval: null, origin: null }
   const { ioConfig, context } = payload as {
     readonly ioConfig?: { readonly inputSpec?: { readonly interval?: unknown } }
     readonly context?: { readonly compaction?: object } | null
@@ -46,8 +47,8 @@ export async function loadCompactTasks(queries: Queries, since: number): Promise
     (extract(epoch FROM coalesce(started_at, finished_at, clock_timestamp()) - created_at) * 1000)::bigint AS "waitMs",
     compaction_interval AS interval, compaction_origin AS origin`
   return await queries.query<CompactTaskRecord>(sql`
-    SELECT ${columns} FROM tasks WHERE type = 'compact' AND state IN ('PENDING', 'RUNNING')
+    SELECT ${columns} FROM tasks WHERE type = ${compactTaskType} AND state IN ('PENDING', 'RUNNING')
     UNION ALL
     SELECT ${columns} FROM tasks
-    WHERE type = 'compact' AND state IN ('SUCCESS', 'FAILED') AND created_at > to_timestamp(${since / 1000})`)
+    WHERE type = ${compactTaskType} AND state IN ('SUCCESS', 'FAILED') AND created_at > to_timestamp(${since / 1000})`)
 }

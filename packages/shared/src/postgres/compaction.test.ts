@@ -125,7 +125,8 @@ describe('compaction supervisors', () => {
   const id = 'autocompact__a'
   const versionPagesOf = async (canRead: (dataSource: string) => boolean, of: string | null = null) => {
     const pages: SupervisorVersion[][] = []
-    for await (const page of supervisorVersionPages(database, { id: of, canRead })) pages.push(page)
+    for await (const page of supervisorVersionPages(database, { id: of, readable: async () => canRead }))
+      pages.push(page)
     return pages
   }
   const versionsOf = async (canRead: (dataSource: string) => boolean, of: string | null = null) =>

@@ -15,6 +15,7 @@ import { finishInSlices } from '../slices/index.ts'
 import { withExactLimits } from '../wire/index.ts'
 import { type AuditEntry, saveAudit, storableSeconds } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
+import type { ReadableNames } from './tasks.ts'
 
 /** Checks the configuration that a change replaces (undefined if there is none), and prevents the change if it throws. */
 export type CheckReplaced = (replaced: CompactionConfig | undefined) => void
@@ -48,7 +49,7 @@ export async function loadClusterCompactionConfig(queries: Queries): Promise<Clu
 }
 
 /**
- * Changes the cluster compaction config. If it differs, adds an entry to the histories of all datasources, also of those
+ * Changes the cluster compaction config. If it differs, adds an entry to the histories of all datasources, including those
  * whose config was deleted.
  */
 export async function changeClusterCompactionConfig(
@@ -322,12 +323,13 @@ function readSupervisor(id: string, text: string): CompactionSupervisor | undefi
  */
 export async function* supervisorVersionPages(
   queries: Queries,
-  { id = null, canRead }: { readonly id?: string | null; canRead(dataSource: string): boolean },
+  { id = null, readable }: { readonly id?: string | null; readonly readable: ReadableNames },
 ): AsyncGenerator<SupervisorVersion[]> {
   const order = sql`ORDER BY max(version) OVER (PARTITION BY id) DESC, version DESC`
   const sizes = await queries.query<{ id: string; dataSource: string; bytes: number }>(sql`
     SELECT version::text AS id, datasource AS "dataSource", octet_length(spec) AS bytes
     FROM supervisors WHERE ${id}::text IS NULL OR id = ${id} ${order}`)
+  const canRead = await readable(new Set(sizes.map(({ dataSource }) => dataSource)))
   for (const versions of pagesOf(sizes.filter(({ dataSource }) => canRead(dataSource)))) {
     const rows = await queries.query<SupervisorVersion & { readonly version: string }>(sql`
       SELECT version::text, id, spec, created_at AS "createdAt"

@@ -255,3 +255,13 @@ describe('a listener', () => {
     assert.equal(notifications, 0)
   })
 })
+
+it('ignores variables that are meant for other databases', async () => {
+  process.env.PGOPTIONS = '-c search_path=other'
+  const own = createDatabase(stores.settings('coordinator'), { connections: 1, applicationName: 'own' })
+  try {
+    assert.deepEqual(await own.query(sql`SELECT count(*) AS n FROM notes WHERE false`), [{ n: 0 }])
+  } finally {
+    await own.close()
+  }
+})

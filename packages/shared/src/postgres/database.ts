@@ -39,11 +39,15 @@ export interface Transaction extends Queries {
   readonly client: pg.PoolClient
 }
 
+/** What the driver reads from the environment, where users set it for other databases, and no property replaces it. */
+const ignoredVariables = ['PGOPTIONS', 'PGCLIENTENCODING', 'PGSSLNEGOTIATION', 'PGREPLICATION']
+
 /** Creates the connection pool of a server. It connects with the first statement. */
 export function createDatabase(
   settings: Settings,
   options: { connections: number; applicationName: string },
 ): Database {
+  for (const variable of ignoredVariables) delete process.env[variable]
   const connection = {
     host: settings.get('svc.metadata.storage.connector.host'),
     port: settings.get('svc.metadata.storage.connector.port'),

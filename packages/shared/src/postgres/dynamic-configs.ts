@@ -34,7 +34,7 @@ export async function saveConfig(
       ON CONFLICT (name) DO UPDATE SET value = excluded.value, revision = config.revision + 1
       WHERE config.revision = ${readRevision} RETURNING revision`)
     if (rows.length === 0)
-      throw conflict(`Configuration [${name}] was changed by another request in the meantime`)
+      throw conflict(`Another request has changed configuration [${name}] in the meantime`)
     await saveAudit(transaction, { ...audit, type: name, key: name, payload: value }, now)
   })
 }

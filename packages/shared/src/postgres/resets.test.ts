@@ -58,6 +58,24 @@ describe('a copy of the store', () => {
     assert.equal((await auditIds()).length, before.length + 1)
   })
 
+  it('of an earlier version is restored after migrations', async () => {
+    await copyStore(database, 'earlier')
+    await database.query(sql`CREATE TABLE later (name text)`)
+    await database.query(sql`INSERT INTO later VALUES ('by the migration')`)
+    await database.query(sql`ALTER TABLE audit ADD COLUMN later text NOT NULL DEFAULT 'default'`)
+    try {
+      await copyStore(database, 'kept', { keepsExisting: true })
+      await database.query(sql`INSERT INTO later VALUES ('by work')`)
+      await database.transaction((transaction) => restoreStore(transaction, 'earlier'))
+      assert.deepEqual(await database.query(sql`SELECT * FROM later`), [{ name: 'by the migration' }])
+      const values = await database.query(sql`SELECT DISTINCT later FROM audit`)
+      assert.deepEqual(values, [{ later: 'default' }])
+    } finally {
+      await database.query(sql`DROP TABLE later`)
+      await database.query(sql`ALTER TABLE audit DROP COLUMN later`)
+    }
+  })
+
   it('does not contain servers and leases', async () => {
     await database.query(sql`
       INSERT INTO leader_leases (role, holder, node, base_url, term, expires_at) VALUES ('x', 'h', 'n', 'u', 7, now())`)

@@ -138,7 +138,7 @@ describe('a dynamic configuration', () => {
     for (const revision of [0, 2]) {
       await assert.rejects(saveConfig(database, 'contested', 'second', revision, audit, now), {
         code: 'conflict',
-        message: 'Configuration [contested] was changed by another request in the meantime',
+        message: 'Another request has changed configuration [contested] in the meantime',
       })
     }
     assert.deepEqual(await loadConfig(database, 'contested'), { value: 'first', revision: 1 })

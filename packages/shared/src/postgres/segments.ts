@@ -96,7 +96,7 @@ interface ReadingState {
 
 const readingState = sql`${timeline} AS current, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`
 
-/** Returns the transaction from which on changes must be read; none if everything must be read. And the next cursor. */
+/** Returns the transaction from which changes must be read (none if everything must be read), and the next cursor. */
 function cursorsOf({ current, oldest }: ReadingState, cursor: SegmentCursor | undefined) {
   const [known, since] = cursor?.split('/') ?? []
   const isKnown = since !== undefined && known === current && BigInt(since) <= BigInt(oldest)
@@ -104,7 +104,7 @@ function cursorsOf({ current, oldest }: ReadingState, cursor: SegmentCursor | un
 }
 
 /**
- * Makes a transaction see one state. Returns the transaction from which on changes must be read after a cursor, and the next
+ * Makes a transaction see one state. Returns the transaction from which changes must be read after a cursor, and the next
  * cursor. It returns no transaction if everything must be read: without a cursor, and after another Postgres has taken over.
  */
 async function beginReading(

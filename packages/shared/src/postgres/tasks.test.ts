@@ -143,7 +143,7 @@ describe('a task', () => {
     assert.deepEqual(await ids({ type: 'kill' }), ['c'])
     const readable = async (limit: number, mayRead: (dataSource: string) => boolean) => {
       const found: string[] = []
-      for await (const page of pagesOfNewestTasks(database, { limit }, mayRead))
+      for await (const page of pagesOfNewestTasks(database, { limit }, async () => mayRead))
         found.push(...page.map(({ id }) => id))
       return found
     }
@@ -339,12 +339,15 @@ describe('all tasks', () => {
       SELECT 't' || n, '', 'kill', CASE WHEN n % 2 = 0 THEN 'wiki' ELSE 'koalas' END, 0, '{}', now(), '', 'PENDING'
       FROM generate_series(1, 11000) n`)
     const ids = new Set<string>()
-    for await (const page of pagesOfReadableTasks(database, (dataSource) => dataSource === 'wiki')) {
+    for await (const page of pagesOfReadableTasks(
+      database,
+      async () => (dataSource) => dataSource === 'wiki',
+    )) {
       assert.ok(page.length <= 500)
       for (const { id } of page) ids.add(id)
     }
     assert.equal(ids.size, 5500)
-    for await (const page of pagesOfNewestTasks(database, {}, () => true)) {
+    for await (const page of pagesOfNewestTasks(database, {}, async () => () => true)) {
       assert.ok(page.length <= 500)
       for (const { id } of page) ids.add(id)
     }

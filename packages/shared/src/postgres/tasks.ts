@@ -185,6 +185,9 @@ export async function loadDataSourcesOfTasks(queries: Queries): Promise<string[]
   return rows.map(({ name }) => name)
 }
 
+/** Returns a check whether datasources may be read; it must only be used for the given names. */
+export type ReadableNames = (names: Iterable<string>) => Promise<(name: string) => boolean>
+
 // Tasks per page. A page must take only a few milliseconds, because other requests wait for it.
 const tasksOfPage = 500
 
@@ -195,7 +198,7 @@ const tasksOfPage = 500
 export async function* pagesOfNewestTasks(
   queries: Queries,
   query: TaskQuery,
-  mayRead: (dataSource: string) => boolean,
+  readable: ReadableNames,
 ): AsyncGenerator<StoredTask[]> {
   const select = (given: TaskQuery) =>
     selectTasks<{ readonly id: string; readonly dataSource: string }>(
@@ -204,9 +207,10 @@ export async function* pagesOfNewestTasks(
       given,
     )
   let found = await select(query)
+  const mayRead = await readable(new Set(found.map(({ dataSource }) => dataSource)))
   if (!found.every(({ dataSource }) => mayRead(dataSource))) {
     const names = query.dataSources ?? (await loadDataSourcesOfTasks(queries))
-    found = await select({ ...query, dataSources: names.filter(mayRead) })
+    found = await select({ ...query, dataSources: names.filter(await readable(names)) })
   }
   for (let from = 0; from < found.length; from += tasksOfPage) {
     const ids = found.slice(from, from + tasksOfPage).map(({ id }) => id)
@@ -218,7 +222,7 @@ export async function* pagesOfNewestTasks(
 /** Yields all tasks of datasources that the caller may read, in ID order, page by page. */
 export async function* pagesOfReadableTasks(
   queries: Queries,
-  mayRead: (dataSource: string) => boolean,
+  readable: ReadableNames,
 ): AsyncGenerator<StoredTask[]> {
   let after = ''
   for (;;) {
@@ -226,6 +230,7 @@ export async function* pagesOfReadableTasks(
       SELECT ${taskColumns} FROM tasks WHERE id > ${after} ORDER BY id LIMIT ${tasksOfPage}`)
     const last = page.at(-1)
     if (last === undefined) return
+    const mayRead = await readable(new Set(page.map(({ dataSource }) => dataSource)))
     yield page.filter(({ dataSource }) => mayRead(dataSource))
     after = last.id
   }

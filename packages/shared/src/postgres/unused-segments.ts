@@ -1,4 +1,5 @@
 import type { SegmentPayload } from '@svc/domain/segment'
+import { importAuthor } from '@svc/domain/snapshot'
 import type { Interval } from '@svc/domain/time'
 import type { Sql } from 'sql-template-tag'
 import { type Queries, sql } from './database.ts'
@@ -25,8 +26,23 @@ export type UnusedCause =
   | { readonly kind: 'overshadowed'; readonly byVersion: string }
   | { readonly kind: 'request'; readonly identity: string }
   | { readonly kind: 'task'; readonly taskId: string }
+  /** It was already unused in the cluster that it was imported from, which does not show why. */
+  | { readonly kind: 'import' }
+
+/** Returns whether an import created the cluster: its audit entries are then the first ones. */
+export async function isImported(queries: Queries): Promise<boolean> {
+  const [row] = await queries.query<{ imported: boolean }>(sql`
+    SELECT bool_or(author = ${importAuthor}) AS imported FROM (
+      SELECT author FROM audit ORDER BY id LIMIT 100
+    ) AS first`)
+  return row?.imported === true
+}
+
+/** An import is stored as a request by its author. */
+const storedKind = ({ kind }: UnusedCause): string => (kind === 'import' ? 'request' : kind)
 
 function detailOf(cause: UnusedCause): string {
+  if (cause.kind === 'import') return importAuthor
   if (cause.kind === 'dropRule') return cause.rule
   if (cause.kind === 'overshadowed') return cause.byVersion
   return cause.kind === 'request' ? cause.identity : cause.taskId
@@ -51,7 +67,7 @@ export async function markUnused(
     UPDATE segments SET used = false, used_changed_at = to_timestamp(${now / 1000}), unused_cause = marked.kind,
       unused_detail = marked.detail, unused_rules_id = marked.rules_id,
       unused_default_rules_id = marked.default_rules_id, unused_by_default_rules = marked.by_default_rules
-    FROM unnest(${ids}::text[], ${causes.map(({ kind }) => kind)}::text[], ${causes.map(detailOf)}::text[],
+    FROM unnest(${ids}::text[], ${causes.map(storedKind)}::text[], ${causes.map(detailOf)}::text[],
       ${ofDropRules('rulesId')}::bigint[], ${ofDropRules('defaultRulesId')}::bigint[],
       ${ofDropRules('isDefaultRule')}::boolean[])
       AS marked (id, kind, detail, rules_id, default_rules_id, by_default_rules)
@@ -69,10 +85,14 @@ export async function markUsed(transaction: Queries, ids: readonly string[], now
 }
 
 /**
- * Deletes unused segments, and counts those that a drop rule had marked. Returns the payloads of the deleted ones, whose
- * files may be removed now.
+ * Deletes unused segments, counts those that a drop rule had marked, and records that the task `taskId` deleted them. Returns
+ * the payloads of the deleted ones, whose files may be removed now.
  */
-export async function eraseUnused(transaction: Queries, ids: readonly string[]): Promise<SegmentPayload[]> {
+export async function eraseUnused(
+  transaction: Queries,
+  ids: readonly string[],
+  taskId?: string,
+): Promise<SegmentPayload[]> {
   const rows = await transaction.query<{ payload: SegmentPayload }>(sql`
     WITH erased AS (
       DELETE FROM segments WHERE id = ANY(${ids}) AND NOT used RETURNING *
@@ -84,9 +104,39 @@ export async function eraseUnused(transaction: Queries, ids: readonly string[]):
       GROUP BY datasource, start_ms, end_ms, unused_rules_id, unused_default_rules_id
       ON CONFLICT (datasource, start_ms, end_ms, rules_id, default_rules_id) DO UPDATE SET
         segments = killed.segments + excluded.segments, size_bytes = killed.size_bytes + excluded.size_bytes
+    ), recorded AS (
+      INSERT INTO segment_kills (datasource, start_ms, end_ms, version, task_id)
+      SELECT DISTINCT erased.datasource, erased.start_ms, erased.end_ms, erased.version, tasks.id
+      FROM erased JOIN tasks ON tasks.id = ${taskId ?? null}
+      ON CONFLICT DO NOTHING
     )
     SELECT payload FROM erased`)
   return rows.map(({ payload }) => payload)
+}
+
+/** A task that deleted segments. */
+export interface SegmentKill {
+  /** The task ID that users see. */
+  readonly shownId: string
+  /** When the task ended, in epoch milliseconds; null while it is running. */
+  readonly finishedAt: number | null
+}
+
+/** Returns the newest tasks that deleted segments of an interval and version, and how many tasks did. */
+export async function loadSegmentKills(
+  queries: Queries,
+  dataSource: string,
+  { interval: { start, end }, version }: { readonly interval: Interval; readonly version: string },
+  limit: number,
+): Promise<{ readonly newest: readonly SegmentKill[]; readonly count: number }> {
+  const rows = await queries.query<SegmentKill & { readonly count: number }>(sql`
+    SELECT split_part(id, chr(1), 1) AS "shownId", (extract(epoch FROM finished_at) * 1000)::float8 AS "finishedAt",
+      count(*) OVER ()::int AS count
+    FROM segment_kills kills JOIN tasks ON tasks.id = kills.task_id
+    WHERE kills.datasource = ${dataSource} AND kills.version = ${version}
+      AND kills.start_ms = ${storedTime(start)} AND kills.end_ms = ${storedTime(end)}
+    ORDER BY created_at DESC, id LIMIT ${limit}`)
+  return { newest: rows, count: rows[0]?.count ?? 0 }
 }
 
 /** An unused segment, and why it is unused. */
@@ -102,7 +152,7 @@ export interface UnusedSegment {
 
 type UnusedRow = SegmentRow & {
   readonly since: number | null
-  readonly kind: UnusedCause['kind'] | null
+  readonly kind: Exclude<UnusedCause['kind'], 'import'> | null
   readonly detail: string
   readonly rulesId: string
   readonly defaultRulesId: string
@@ -135,7 +185,7 @@ function causeOf(row: UnusedRow): UnusedCause | null {
     case 'overshadowed':
       return { kind, byVersion: detail }
     case 'request':
-      return { kind, identity: detail }
+      return detail === importAuthor ? { kind: 'import' } : { kind, identity: detail }
     case 'task':
       return { kind, taskId: detail }
   }
@@ -251,6 +301,22 @@ export async function loadKilledGroups(
     FROM killed_segments WHERE ${isIn(dataSources)} AND ${isSince}
     GROUP BY datasource, start_ms, end_ms ORDER BY datasource, start_ms, end_ms`)
   return rows.map(withInterval)
+}
+
+/** Returns which lists of rules marked deleted segments of exactly this interval as unused, the latest first. */
+export async function loadRulesOfKilled(
+  queries: Queries,
+  dataSource: string,
+  { start, end }: Interval,
+): Promise<RulesInForce[]> {
+  const rows = await queries.query<Record<keyof RulesInForce, string>>(sql`
+    SELECT rules_id::text AS "rulesId", default_rules_id::text AS "defaultRulesId" FROM killed_segments
+    WHERE datasource = ${dataSource} AND start_ms = ${storedTime(start)} AND end_ms = ${storedTime(end)}
+    ORDER BY greatest(rules_id, default_rules_id) DESC`)
+  return rows.map(({ rulesId, defaultRulesId }) => ({
+    rulesId: Number(rulesId),
+    defaultRulesId: Number(defaultRulesId),
+  }))
 }
 
 /** Which segments of a datasource to read: those that overlap an interval, or those after a segment. */

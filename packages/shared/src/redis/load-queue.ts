@@ -1,12 +1,14 @@
-import type { SegmentPayload } from '@svc/domain/segment'
 import type { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
 import { openConsumerConnection } from './connection.ts'
 import { createProducerQueue, type ProducerQueue } from './producer-queue.ts'
 
-/** A request to a data server about one segment. */
+/**
+ * A request to a data server about one segment. `payload` is the JSON text from the metadata store, which only servers that load
+ * data parse.
+ */
 export type SegmentRequest =
-  | { readonly action: 'load'; readonly payload: SegmentPayload }
+  | { readonly action: 'load'; readonly id: string; readonly sizeBytes: number; readonly payload: string }
   | { readonly action: 'drop'; readonly id: string }
 
 /**

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it, type TestContext } from 'node:test'
-import type { SegmentPayload } from '@svc/domain/segment'
 import { createTestStores, startTcpGate, waitUntil } from '../testing/index.ts'
 import {
   createRequestSender,
@@ -28,13 +27,13 @@ async function openProducer(context: TestContext) {
   return { gate, gated, redis }
 }
 
-const payload = (identifier: string) => ({ identifier, dataSource: 'wiki', size: 1 }) as SegmentPayload
+const payload = (identifier: string) => JSON.stringify({ identifier, dataSource: 'wiki', size: 1 })
 const batch = (server: string, ...ids: string[]): RequestBatch => ({
   term: 7,
   session: 'life',
   sentAtMs: 1,
   server,
-  requests: ids.map((id) => ({ action: 'load', payload: payload(id) })),
+  requests: ids.map((id) => ({ action: 'load', id, sizeBytes: 1, payload: payload(id) })),
 })
 /** A process name that no other test uses. */
 const newProcess = () => `[::1]:${randomUUID()}`
@@ -80,7 +79,7 @@ describe('requests to data servers', () => {
     for (const id of ['a', 'b', 'c']) await sender.send(process, batch(process, id))
     const ids: string[] = []
     const receiver = await receiveRequests(settings, process, 1, async ({ requests }) => {
-      ids.push(...requests.map((one) => (one.action === 'load' ? one.payload.identifier : one.id)))
+      ids.push(...requests.map(({ id }) => id))
     })
     context.after(receiver.close)
     await waitUntil('all of them', () => ids.length === 3)
@@ -142,7 +141,7 @@ describe('requests to data servers', () => {
     const ids: string[] = []
     for (const process of [known, unknown]) {
       const receiver = await receiveRequests(settings, process, 1, async ({ requests }) => {
-        ids.push(...requests.map((one) => (one.action === 'load' ? one.payload.identifier : '')))
+        ids.push(...requests.map(({ id }) => id))
       })
       context.after(receiver.close)
     }
@@ -172,7 +171,7 @@ describe('requests to data servers', () => {
     const process = newProcess()
     const ids: string[] = []
     const receiver = await receiveRequests(gated, process, 1, async ({ requests }) => {
-      ids.push(...requests.map((one) => (one.action === 'load' ? one.payload.identifier : '')))
+      ids.push(...requests.map(({ id }) => id))
     })
     context.after(receiver.close)
     await sender.send(process, batch(process, 'before'))

@@ -18,6 +18,12 @@ test('retries while the service is unavailable or does not answer in time', asyn
   assert.equal(await retry(failingWith(unavailable('x'), timedOut('y')), { timeoutMs: 10_000 }), 3)
 })
 
+test('does not retry after the max number of attempts', async () => {
+  const errors = [unavailable('x'), unavailable('y'), unavailable('z')]
+  assert.equal(await retry(failingWith(...errors), { maxAttempts: 4, delayMs: 0 }), 4)
+  await assert.rejects(retry(failingWith(...errors), { maxAttempts: 3, delayMs: 0 }), /z/)
+})
+
 test('does not retry a rejected request, or after the timeout', async () => {
   await assert.rejects(retry(failingWith(conflict('taken')), { timeoutMs: 10_000 }), /taken/)
   await assert.rejects(retry(failingWith(unavailable('away')), { timeoutMs: 0 }), /away/)

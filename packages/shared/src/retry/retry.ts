@@ -10,6 +10,8 @@ export interface RetryOptions {
   readonly maxDelayMs?: number
   /** Default: no limit. */
   readonly timeoutMs?: number
+  /** Default: no limit. */
+  readonly maxAttempts?: number
   /** When aborted, no further attempt starts, and its reason is thrown. */
   readonly signal?: AbortSignal | undefined
   /** Called before each retry. */
@@ -21,7 +23,7 @@ const isAboutAvailability = (error: Error): boolean =>
 
 /**
  * Repeats `work`, which must be idempotent, until it succeeds. Throws the error of the last attempt if that is not
- * temporary, or after the timeout.
+ * temporary, or after the timeout or the last attempt.
  */
 export async function retry<Result>(
   work: () => Promise<Result>,
@@ -30,6 +32,7 @@ export async function retry<Result>(
     delayMs = 200,
     maxDelayMs = delayMs,
     timeoutMs = Number.POSITIVE_INFINITY,
+    maxAttempts = Number.POSITIVE_INFINITY,
     signal,
     onRetry,
   }: RetryOptions = {},
@@ -40,7 +43,7 @@ export async function retry<Result>(
     return await work()
   }
   return await pRetry(attempt, {
-    retries: Number.POSITIVE_INFINITY,
+    retries: maxAttempts - 1,
     factor: 1.05,
     minTimeout: delayMs,
     maxTimeout: maxDelayMs,

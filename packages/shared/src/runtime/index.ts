@@ -1,6 +1,6 @@
 /** Basics of a process: logging, clock, repeated work, and readiness. */
 export { type Clock, systemClock } from './clock.ts'
-export { collectIdleGarbage } from './idle-collection.ts'
+export { collectIdleGarbage, limitHeapGrowth } from './idle-collection.ts'
 export { interfaceVersion } from './interface-version.ts'
 export { dropOldest, keepNewest } from './keep-newest.ts'
 export { LastEntries } from './last-entries.ts'

@@ -2,22 +2,31 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { createDatabase, loadSecurityEvents, type SecurityEventType, sql } from '../postgres/index.ts'
 import type { Caller } from '../security/index.ts'
-import { createTestStores, recordingLogger, type Scope, startTcpGate, waitUntil } from '../testing/index.ts'
+import {
+  createTestStores,
+  recordingLogger,
+  type Scope,
+  startTcpGate,
+  testCaller,
+  waitUntil,
+} from '../testing/index.ts'
 import { startSecurityAudit } from './security-audit.ts'
 
 const { database, settings } = await createTestStores({ after })
 
-const caller = (identity: string, mayAdminister = true): Caller => ({
-  identity,
-  authenticator: 'A',
-  groups: [],
-  compatibility: false,
-  can: () => mayAdminister,
-  hasAny: () => mayAdminister,
-  sees: () => true,
-})
+const caller = (identity: string, mayAdminister = true): Caller =>
+  testCaller(() => mayAdminister, { identity, authenticator: 'A' })
 const at = (address: string) => ({ address, server: '' })
-const refusal = { identity: '', address: '10.0.0.1', method: 'GET', path: '/', message: 'missing' }
+const wrong = { reason: 'WRONG_PASSWORD', because: 'Wrong password' } as const
+const throttled = { reason: 'TOO_MANY_FAILURES', because: 'Too many failures' } as const
+const refusal = {
+  identity: '',
+  address: '10.0.0.1',
+  method: 'GET',
+  path: '/',
+  message: 'missing',
+  requestId: 'r1',
+}
 /** The administrators in the mixed logins: every tenth login. */
 const byTens = (users: number) =>
   Array.from({ length: users / 10 - 1 }, (_, index) => `user ${10 * (index + 1)}`)
@@ -90,6 +99,7 @@ interface Written {
   readonly others?: true
   readonly escaped?: true
   readonly typed?: string
+  readonly requestId?: string
 }
 
 const startAudit = (on: typeof database, now: () => number = Date.now, logger = recordingLogger()) =>
@@ -115,20 +125,21 @@ describe('rejected logins', () => {
     const audit = startAudit(database)
     const hostile = ['a\0', '\0', 'x\ud83d', `${'y'.repeat(255)}🐨`, `${'z'.repeat(5000)}\0`, '\udcff']
     for (let victim = 0; victim < 10; victim++) {
-      audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`)
-      for (const name of hostile) audit.loginFailed(`${victim}${name}`, at('10.0.0.\0'), undefined)
-      audit.loginFailed('victim', { address: '10.0.0.1', server: `\0${victim}` }, undefined)
+      audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`, wrong)
+      for (const name of hostile) audit.loginFailed(`${victim}${name}`, at('10.0.0.\0'), undefined, wrong)
+      audit.loginFailed('victim', { address: '10.0.0.1', server: `\0${victim}` }, undefined, wrong)
     }
     await audit.stop()
     const events = await storedEvents('security.loginFailure')
     for (let victim = 0; victim < 10; victim++) {
       const found = events.filter(({ key }) => key === `victim ${victim}`)
-      assert.deepEqual(found, [{ key: `victim ${victim}`, identity: '', ip: '10.0.0.1', count: 1 }])
+      const expected = { key: `victim ${victim}`, identity: '', ip: '10.0.0.1', count: 1, ...wrong }
+      assert.deepEqual(found, [expected])
     }
     assert.equal(sumOf(events), 80)
     assert.deepEqual(
       events.find(({ key }) => key === '3a\\u0000'),
-      { key: '3a\\u0000', identity: '', ip: '10.0.0.\\u0000', count: 1, escaped: true },
+      { key: '3a\\u0000', identity: '', ip: '10.0.0.\\u0000', count: 1, ...wrong, escaped: true },
     )
     for (const { key } of events)
       assert.ok(key.length <= 256 && key.isWellFormed() && !key.includes('\0'), key)
@@ -150,14 +161,14 @@ describe('rejected logins', () => {
           const user = `user ${login % 300}`
           const address = `10.0.0.${login % 7}`
           expected.set(`${user} from ${address}`, (expected.get(`${user} from ${address}`) ?? 0) + 1)
-          audit.loginFailed(user, at(address), user)
+          audit.loginFailed(user, at(address), user, wrong)
           break
         }
         case 2:
-          audit.loginFailed(`user ${login % 300}\0`, at(`10.0.0.${login % 7}`), undefined)
+          audit.loginFailed(`user ${login % 300}\0`, at(`10.0.0.${login % 7}`), undefined, wrong)
           break
         case 3:
-          audit.loginFailed(`nobody ${login}`, at(`10.0.${login % 256}.1`), undefined)
+          audit.loginFailed(`nobody ${login}`, at(`10.0.${login % 256}.1`), undefined, wrong)
           break
         default:
           audit.forbidden({ ...refusal, identity: 'mallory', path: `/svc/\0${login}` })
@@ -188,8 +199,8 @@ describe('rejected logins', () => {
   it('of one user from very many addresses are counted under its name', async () => {
     const audit = startAudit(database, () => Date.UTC(2026, 0))
     for (let guess = 0; guess < 10_000; guess++) {
-      audit.loginFailed('nobody', at(`10.1.${guess >> 8}.${guess & 255}`), undefined)
-      audit.loginFailed('admin', at(`10.0.${guess >> 8}.${guess & 255}`), 'admin')
+      audit.loginFailed('nobody', at(`10.1.${guess >> 8}.${guess & 255}`), undefined, wrong)
+      audit.loginFailed('admin', at(`10.0.${guess >> 8}.${guess & 255}`), 'admin', wrong)
     }
     await audit.stop()
     const events = await storedEvents('security.loginFailure')
@@ -208,24 +219,50 @@ describe('rejected logins', () => {
 
   it('of a directory user are recorded under its name, whatever was typed', async () => {
     const audit = startAudit(database)
-    for (const typed of ['alice', 'ALICE', 'Alice ']) audit.loginFailed(typed, at('10.0.0.1'), 'alice')
+    for (const typed of ['alice', 'ALICE', 'Alice ']) audit.loginFailed(typed, at('10.0.0.1'), 'alice', wrong)
     await audit.stop()
     assert.deepEqual(await storedEvents('security.loginFailure'), [
-      { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, typed: 'Alice ' },
+      { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, ...wrong, typed: 'Alice ' },
     ])
+  })
+
+  it('have the ID of the last request, and one entry for each reason', async () => {
+    const audit = startAudit(database)
+    const [unknown, overload] = ['UNKNOWN_USER', 'TOO_MANY_LOGINS'] as const
+    for (const [requestId, reason] of [
+      ['r1', unknown],
+      ['r2', unknown],
+      ['r3', overload],
+    ] as const)
+      audit.loginFailed('bob', { ...at('10.0.0.1'), requestId }, undefined, {
+        reason,
+        because: `For ${reason}`,
+      })
+    audit.forbidden(refusal)
+    await audit.stop()
+    const bob = { key: 'bob', identity: '', ip: '10.0.0.1' }
+    assert.deepEqual(
+      (await storedEvents('security.loginFailure')).sort((one, other) => one.count - other.count),
+      [
+        { ...bob, requestId: 'r3', reason: overload, because: `For ${overload}`, unverified: true, count: 1 },
+        { ...bob, requestId: 'r2', reason: unknown, because: `For ${unknown}`, count: 2 },
+      ],
+    )
+    const [forbidden] = await storedEvents('security.forbidden')
+    assert.equal(forbidden?.requestId, 'r1')
   })
 
   it('that were throttled have entries of their own', async () => {
     const audit = startAudit(database)
     for (const isThrottled of [false, true, false, true, true])
-      audit.loginFailed('alice', at('10.0.0.1'), 'alice', { isThrottled })
+      audit.loginFailed('alice', at('10.0.0.1'), 'alice', isThrottled ? throttled : wrong)
     await audit.stop()
     const events = await storedEvents('security.loginFailure')
     assert.deepEqual(
       events.sort((one, other) => Number(one.count) - Number(other.count)),
       [
-        { key: 'alice', identity: '', ip: '10.0.0.1', count: 2 },
-        { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, throttled: true },
+        { key: 'alice', identity: '', ip: '10.0.0.1', count: 2, ...wrong },
+        { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, ...throttled, throttled: true },
       ],
     )
   })
@@ -249,9 +286,9 @@ describe('the audit log while the store is unavailable', () => {
     const audit = startAudit(gated, Date.now, logger)
     await gate.cut()
     for (let victim = 0; victim < 3000; victim++)
-      audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`)
+      audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`, wrong)
     await waitUntil('a write has failed', async () => logger.lines.some(({ level }) => level === 'warn'))
-    audit.loginFailed('victim 7', at('10.0.0.1'), 'victim 7')
+    audit.loginFailed('victim 7', at('10.0.0.1'), 'victim 7', wrong)
     await gate.reconnect()
     const events = await waitUntil(
       'all events are written',
@@ -267,7 +304,7 @@ describe('the audit log while the store is unavailable', () => {
     const logger = recordingLogger()
     const audit = startAudit(gated, Date.now, logger)
     await gate.cut()
-    for (const user of ['a', 'b', 'b']) audit.loginFailed(user, at('10.0.0.1'), user)
+    for (const user of ['a', 'b', 'b']) audit.loginFailed(user, at('10.0.0.1'), user, wrong)
     await audit.stop()
     assert.deepEqual(
       logger.lines.filter(({ level }) => level === 'error').map(({ details }) => details),

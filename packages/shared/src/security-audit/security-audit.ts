@@ -1,17 +1,9 @@
-import { securityResource } from '@svc/domain/access'
+import { type LoginFailureCause, securityResource } from '@svc/domain/access'
 import type { Forbidden } from '../http/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { type Clock, keepNewest, type Logger } from '../runtime/index.ts'
 import type { Caller, LoginOrigin } from '../security/index.ts'
 import { startSecurityEventBatches } from './security-event-batches.ts'
-
-/** More about a rejected login. */
-export interface LoginFailureOptions {
-  /** Too many logins had failed, so the password was not checked. */
-  readonly isThrottled?: boolean
-  /** Too many logins were being verified, so the password was not checked. */
-  readonly isUnverified?: boolean
-}
 
 /** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
 export interface SecurityAudit {
@@ -23,7 +15,7 @@ export interface SecurityAudit {
     user: string,
     origin: LoginOrigin,
     knownAs: string | undefined,
-    options?: LoginFailureOptions,
+    failure: LoginFailureCause,
   ): void
   /** Records a verified login. */
   loggedIn(caller: Caller, origin: LoginOrigin): void
@@ -65,7 +57,7 @@ export function startSecurityAudit(
     if (!caller.can('WRITE', 'CONFIG', securityResource)) return
     const type = 'security.login'
     batches.add(
-      { type, key: identity, identity, ip: origin.address, details: { authenticator } },
+      { type, key: identity, identity, ip: origin.address, details: { authenticator, ...requestOf(origin) } },
       { type, key: identity, identity },
     )
   }
@@ -74,15 +66,10 @@ export function startSecurityAudit(
     user: string,
     origin: LoginOrigin,
     knownAs: string | undefined,
-    { isThrottled = false, isUnverified = false }: LoginFailureOptions = {},
+    failure: LoginFailureCause,
   ): void {
     const type = 'security.loginFailure'
-    const details = {
-      ...(origin.server === '' ? {} : { from: origin.server }),
-      ...(knownAs === undefined || knownAs === user ? {} : { typed: user }),
-      ...(isThrottled ? { throttled: true } : {}),
-      ...(isUnverified ? { unverified: true } : {}),
-    }
+    const details = failureDetails(user, origin, knownAs, failure)
     // Attackers can guess any number of unknown names, so these share one budget.
     batches.add(
       { type, key: knownAs ?? user, identity: '', ip: origin.address, details },
@@ -90,10 +77,10 @@ export function startSecurityAudit(
     )
   }
 
-  function forbidden({ identity, address, method, path, message }: Forbidden): void {
+  function forbidden({ identity, address, method, path, message, requestId }: Forbidden): void {
     const type = 'security.forbidden'
     batches.add(
-      { type, key: `${method} ${path}`, identity, ip: address, details: { missing: message } },
+      { type, key: `${method} ${path}`, identity, ip: address, details: { requestId, missing: message } },
       { type, key: '', identity },
     )
   }
@@ -111,5 +98,26 @@ export function startSecurityAudit(
       await batches.stop()
     },
     stop: batches.stop,
+  }
+}
+
+/** The request of an event, which explains it with `./svc auth explain --request`. */
+const requestOf = ({ requestId }: LoginOrigin): { readonly requestId?: string } =>
+  requestId === undefined ? {} : { requestId }
+
+function failureDetails(
+  user: string,
+  origin: LoginOrigin,
+  knownAs: string | undefined,
+  { reason, because }: LoginFailureCause,
+) {
+  return {
+    ...requestOf(origin),
+    reason,
+    because,
+    ...(origin.server === '' ? {} : { from: origin.server }),
+    ...(knownAs === undefined || knownAs === user ? {} : { typed: user }),
+    ...(reason === 'TOO_MANY_FAILURES' ? { throttled: true } : {}),
+    ...(reason === 'TOO_MANY_LOGINS' ? { unverified: true } : {}),
   }
 }

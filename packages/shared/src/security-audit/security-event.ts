@@ -18,7 +18,7 @@ const maxDetailLength = 1024
 
 /** Returns the same key for equal events. */
 export const eventKey = ({ type, key, identity, ip, details }: SecurityEvent): string =>
-  JSON.stringify([type, key, identity, ip, details.throttled === true, details.unverified === true])
+  JSON.stringify([type, key, identity, ip, details.reason])
 
 /** Returns the event with its strings escaped and cut, so that the store accepts them and they mislead no reader. */
 export function storable({ type, key, identity, ip, details }: SecurityEvent): SecurityEvent {

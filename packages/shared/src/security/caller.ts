@@ -1,17 +1,20 @@
 import {
   type Access,
   type AuthorizerRoles,
+  type CompiledPermission,
   type CompilePattern,
-  compilePermissions,
+  compilePermission,
   filteredGroups,
-  isAllowed,
+  grants,
   mappingsOf,
   type Permission,
   permissionsOf,
   permissionsOfRoles,
   type ResourceType,
 } from '@svc/domain/access'
+import { finish } from '@svc/domain/steps'
 import type { Settings } from '../config/index.ts'
+import { finishInSlices } from '../slices/index.ts'
 import { compileNamePattern } from './name-pattern.ts'
 import type { UsersAndRoles } from './users-and-roles.ts'
 
@@ -25,14 +28,21 @@ export interface Caller {
   readonly groups: readonly string[]
   /** Whether to use Druid 37's less strict access checks. */
   readonly compatibility: boolean
-  can(action: 'READ' | 'WRITE', type: ResourceType, name: string): boolean
+  /** Returns whether a permission grants the action on a resource that is not a datasource. */
+  can(action: 'READ' | 'WRITE', type: Exclude<ResourceType, 'DATASOURCE'>, name: string): boolean
+  /**
+   * Decides whether a permission grants the action on a datasource, and yields regularly, because a caller may have thousands of
+   * complex patterns. `mayAccess` and the functions for lists run it.
+   */
+  decide(action: 'READ' | 'WRITE', dataSource: string): Generator<undefined, boolean>
   /** Returns whether any permission grants the action on some resource of the type. */
   hasAny(action: 'READ' | 'WRITE', type: ResourceType): boolean
-  /**
-   * Returns whether lists include this datasource: with READ on it, or in compatibility mode, as Druid 37 does not
-   * filter.
-   */
-  sees(dataSource: string): boolean
+}
+
+/** Returns a decision without a step. */
+export function* decided(decision: boolean): Generator<undefined, boolean> {
+  yield* []
+  return decision
 }
 
 /** A caller without a login and without permissions. */
@@ -42,8 +52,8 @@ export const anonymousCaller: Caller = {
   groups: [],
   compatibility: false,
   can: () => false,
+  decide: () => decided(false),
   hasAny: () => false,
-  sees: () => false,
 }
 
 /** Returns a caller that may do everything: the allowAll authorizer. */
@@ -53,8 +63,8 @@ export const unrestricted = (identity: string, authenticator: string): Caller =>
   groups: [],
   compatibility: false,
   can: () => true,
+  decide: () => decided(true),
   hasAny: () => true,
-  sees: () => true,
 })
 
 /** Options of an authorizer. */
@@ -91,27 +101,54 @@ function permissionsOfCaller(
   return [...permissionsOf(stored, identity), ...permissionsOfRoles(stored, [...new Set(mapped)])]
 }
 
+/** Compiles permissions. Pauses regularly, because a user may have thousands of expensive patterns. */
+function* compileInSteps(
+  permissions: readonly Permission[],
+  compilePattern: CompilePattern,
+  compatibility: boolean,
+): Generator<undefined, CompiledPermission[]> {
+  const compiled: CompiledPermission[] = []
+  for (const permission of permissions) {
+    compiled.push(compilePermission(permission, compilePattern, { compatibility }))
+    yield
+  }
+  return compiled
+}
+
 /** Returns a caller with these permissions. */
-function permittedCaller(
+async function permittedCaller(
   identity: string,
   authenticator: string,
   groups: readonly string[],
   permissions: readonly Permission[],
   compatibility: boolean,
   compilePattern: CompilePattern,
-): Caller {
-  const compiled = compilePermissions(permissions, compilePattern, { compatibility })
-  const can: Caller['can'] = (action, type, name) => isAllowed(compiled, { action, type, name })
+  decisions: Decisions,
+): Promise<Caller> {
+  const compiled = await finishInSlices(compileInSteps(permissions, compilePattern, compatibility))
+  const decide = decisions.remember(compiled)
   return {
     identity,
     authenticator,
     groups,
     compatibility,
-    can,
+    can: (action, type, name) => finish(decide({ action, type, name })),
+    decide: (action, name) => decide({ action, type: 'DATASOURCE', name }),
     hasAny: (action, type) =>
       compiled.some((permission) => permission.action === action && permission.type === type),
-    sees: (dataSource) => compatibility || can('READ', 'DATASOURCE', dataSource),
   }
+}
+
+/** Returns whether permissions grant an access. Yields before the next few patterns; a name takes up to 0.1 ms for each. */
+function* decideInSteps(
+  permissions: readonly CompiledPermission[],
+  access: Access,
+): Generator<undefined, boolean> {
+  for (const [index, permission] of permissions.entries()) {
+    if (grants(permission, access)) return true
+    if (index % 8 === 7) yield
+  }
+  return false
 }
 
 /** Returns whether permissions grant an access. */
@@ -120,16 +157,16 @@ export function permits(
   access: Access,
   options: { readonly compatibility?: boolean } = {},
 ): boolean {
-  return isAllowed(compilePermissions(permissions, compileNamePattern, options), access)
+  return permissions.some((one) => grants(compilePermission(one, compileNamePattern, options), access))
 }
 
-/** Returns the caller for a login; `groups` are the directory groups of the user. */
+/** Returns the caller for a login; `groups` are the directory groups of the user. Equal concurrent calls share the work. */
 export type CallerOf = (
   authenticator: string,
   identity: string,
   groups: readonly string[],
   current: UsersAndRoles,
-) => Caller
+) => Promise<Caller>
 
 // A directory may have many users, each with different groups.
 const maxCallers = 10_000
@@ -151,14 +188,55 @@ function createPatternCache(): CompilePattern {
   }
 }
 
+/** Remembers what callers may access: comparing one name with thousands of patterns takes milliseconds. */
+interface Decisions {
+  /** Returns a function that decides in steps whether permissions grant an access, and remembers the decision. */
+  remember(permissions: readonly CompiledPermission[]): (access: Access) => Generator<undefined, boolean>
+  clear(): void
+}
+
+// Of all callers together.
+const maxDecisions = 200_000
+
+function createDecisions(): Decisions {
+  const memories = new Set<Map<string, boolean>>()
+  let count = 0
+  const clear = (): void => {
+    for (const memory of memories) memory.clear()
+    count = 0
+  }
+  return {
+    remember: (permissions) => {
+      const memory = new Map<string, boolean>()
+      memories.add(memory)
+      return function* (access) {
+        const key = `${access.action} ${access.type} ${access.name}`
+        const known = memory.get(key)
+        if (known !== undefined) return known
+        const decision = yield* decideInSteps(permissions, access)
+        if (count >= maxDecisions) clear()
+        memory.set(key, decision)
+        count += 1
+        return decision
+      }
+    },
+    clear: () => {
+      clear()
+      memories.clear()
+    },
+  }
+}
+
 /** Caches callers with their compiled permissions until users or roles change. */
 export function createCallerCache(settings: Settings): CallerOf {
   let createdFrom: UsersAndRoles | undefined
-  const callers = new Map<string, Caller>()
+  const callers = new Map<string, Promise<Caller>>()
   const compilePattern = createPatternCache()
+  const decisions = createDecisions()
   return (authenticator, identity, groups, current) => {
     if (createdFrom !== current || callers.size >= maxCallers) {
       callers.clear()
+      decisions.clear()
       createdFrom = current
     }
     const key = JSON.stringify([authenticator, identity, groups])
@@ -168,7 +246,7 @@ export function createCallerCache(settings: Settings): CallerOf {
     const known = Object.hasOwn(current.authorizers, authorizer) ? current.authorizers[authorizer] : undefined
     const options = authorizerOptions(settings, authorizer)
     const caller = allowsEverything(settings, authorizer)
-      ? unrestricted(identity, authenticator)
+      ? Promise.resolve(unrestricted(identity, authenticator))
       : permittedCaller(
           identity,
           authenticator,
@@ -176,6 +254,7 @@ export function createCallerCache(settings: Settings): CallerOf {
           permissionsOfCaller(known ?? noAuthorizer, identity, groups, options),
           options.compatibility,
           compilePattern,
+          decisions,
         )
     callers.set(key, caller)
     return caller

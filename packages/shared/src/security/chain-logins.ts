@@ -1,7 +1,15 @@
-import { type LoginChain, type LoginVerdict, walkChain, walkChainNow } from '@svc/domain/access'
+import {
+  type AuthenticatorStep,
+  chainFailure,
+  type LoginChain,
+  type LoginVerdict,
+  walkChain,
+  walkChainNow,
+} from '@svc/domain/access'
 import type { Caller, CallerOf } from './caller.ts'
 import type { CountAttempt } from './ldap-directory.ts'
 import type { LdapLogins } from './ldap-logins.ts'
+import { LdapTraces } from './ldap-trace.ts'
 import type { Authentication, Login } from './login-types.ts'
 import type { MetadataLogins } from './metadata-logins.ts'
 import type { LoginSource } from './password-verification.ts'
@@ -17,7 +25,7 @@ export interface LoginOutcome {
 /** Checks logins with a chain of authenticators. */
 export interface ChainLogins {
   /** Returns the cached caller for a login; undefined if it must be verified. */
-  remembered(login: Login, current: UsersAndRoles): Caller | undefined
+  remembered(login: Login, current: UsersAndRoles): Promise<Caller> | undefined
   /** Verifies a login with the authenticators. */
   verify(
     login: Login,
@@ -36,7 +44,7 @@ export function createChainLogins(
 ): ChainLogins {
   const storing = chain.members.filter(({ users }) => users === 'stored').map(({ name }) => name)
 
-  function remembered({ user: typed, password }: Login, current: UsersAndRoles): Caller | undefined {
+  function remembered({ user: typed, password }: Login, current: UsersAndRoles): Promise<Caller> | undefined {
     const outcome = walkChainNow(chain, passwordTest(current), typed, ({ authenticator, user }) => {
       const directory = directories.get(authenticator)
       if (directory) return directory.remembered(user, password)
@@ -55,9 +63,10 @@ export function createChainLogins(
     source: LoginSource,
   ): Promise<LoginOutcome> {
     const hashed = new Set<string>()
+    const traces = new LdapTraces()
     const verifyAt = async (authenticator: string, user: string): Promise<LoginVerdict> => {
       const directory = directories.get(authenticator)
-      if (directory) return await directory.verify(user, password, countAttempt)
+      if (directory) return await directory.verify(user, password, countAttempt, traces.start(authenticator))
       hashed.add(authenticator)
       const stored = storedCredentials(current, authenticator, user)
       const isCorrect = await metadata.verify(authenticator, user, password, stored, source)
@@ -66,27 +75,35 @@ export function createChainLogins(
     const outcome = await walkChain(chain, passwordTest(current), typed, ({ authenticator, user }) =>
       verifyAt(authenticator, user),
     )
-    switch (outcome.kind) {
-      case 'known': {
-        const caller = callers(outcome.authenticator, outcome.identity, outcome.groups, current)
-        return { result: { kind: 'known', caller } }
-      }
-      case 'everyone':
-        return { result: undefined }
-      case 'unavailable':
-        return { result: outcome }
-      case 'throttled': {
-        const { kind, retryAfterSeconds, identity } = outcome
-        return { result: { kind, retryAfterSeconds }, knownAs: identity }
-      }
+    if (outcome.kind === 'everyone') return { result: undefined }
+    if (outcome.kind === 'known') {
+      const caller = await callers(outcome.authenticator, outcome.identity, outcome.groups, current)
+      return { result: { kind: 'known', caller } }
+    }
+    const failure = {
+      ...chainFailure(chain, passwordTest(current), typed, outcome),
+      directory: traces.steps().map(withFirstGroups),
+    }
+    if (outcome.kind === 'unavailable')
+      return { result: { kind: 'unavailable', message: outcome.message, failure } }
+    if (outcome.kind === 'throttled') {
+      const { kind, retryAfterSeconds, identity } = outcome
+      return { result: { kind, retryAfterSeconds, failure }, knownAs: identity }
     }
     // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users
     // exist. Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
     for (const name of storing) {
       if (!hashed.has(name)) await metadata.verify(name, typed, password, undefined, source)
     }
-    return { result: { kind: 'refused' }, knownAs: outcome.kind === 'unknown' ? undefined : outcome.identity }
+    const knownAs = outcome.kind === 'unknown' ? undefined : outcome.identity
+    return { result: { kind: 'refused', failure }, knownAs }
   }
 
   return { remembered, verify }
 }
+
+// Refused requests are kept, and a user may be in thousands of groups.
+const maxShownGroups = 20
+
+const withFirstGroups = (step: AuthenticatorStep): AuthenticatorStep =>
+  step.memberOf === undefined ? step : { ...step, memberOf: step.memberOf.slice(0, maxShownGroups) }

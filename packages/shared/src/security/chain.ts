@@ -15,6 +15,7 @@ export function reachableAuthenticators(settings: Settings): readonly string[] {
 /** Returns the configured chain. */
 export const loginChain = (settings: Settings): LoginChain => ({
   internalUser: settings.get('svc.escalator.internalClientUsername'),
+  unreachable: settings.get('svc.auth.authenticatorChain').slice(reachableAuthenticators(settings).length),
   members: reachableAuthenticators(settings).map((name) => {
     if (allowsAnonymous(settings, name)) return { name, users: 'everyone' }
     return { name, users: usesLdap(settings, name) ? 'directory' : 'stored' }

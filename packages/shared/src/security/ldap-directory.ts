@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { LoginVerdict } from '@svc/domain/access'
-import { describeError } from '@svc/domain/failure'
+import type { DirectoryStep, LoginVerdict } from '@svc/domain/access'
 import type { Entry, SearchResult } from 'ldapts'
 import type { Settings } from '../config/index.ts'
-import { createLdapRequests, type LdapConnection, type OnProblem } from './ldap-requests.ts'
+import { ldapErrorText } from './ldap-error-text.ts'
+import {
+  BindRejected,
+  createLdapRequests,
+  type LdapConnection,
+  type LdapRequests,
+  type OnProblem,
+} from './ldap-requests.ts'
 import { type LdapSettings, readLdapSettings } from './ldap-settings.ts'
+import { LdapTrace } from './ldap-trace.ts'
 
 /** The result of looking up a user in a directory. */
 export type LdapFinding = Extract<LoginVerdict, { kind: 'known' | 'unknown' | 'unavailable' }>
@@ -12,29 +19,10 @@ export type LdapFinding = Extract<LoginVerdict, { kind: 'known' | 'unknown' | 'u
 /** Counts a login attempt by the name of the user in the directory. Returns the seconds to wait if it is throttled. */
 export type CountAttempt = (identity: string) => Promise<number | undefined>
 
-/** A request to a directory, and its result. It never contains a password. */
-export interface LdapStep {
-  readonly action: 'bind' | 'searchUser' | 'searchGroups'
-  readonly url: string
-  /** The user who binds; empty for an anonymous search. */
-  readonly bindUser: string
-  readonly baseDn?: string
-  /** As sent. */
-  readonly filter?: string
-  /** The names of the entries that were found. */
-  readonly found?: readonly string[]
-  /** Values of memberOf in the entry of the user. */
-  readonly memberOf?: readonly string[]
-  readonly error?: string
-}
-
-/** Called after each request to a directory. */
-export type OnLdapStep = (step: LdapStep) => void
-
 /** Checks users and passwords at a directory, without a cache. */
 export interface LdapDirectory {
-  verify(user: string, password: string, countAttempt: CountAttempt): Promise<LoginVerdict>
-  find(user: string, onStep?: OnLdapStep): Promise<LdapFinding>
+  verify(user: string, password: string, countAttempt: CountAttempt, trace?: LdapTrace): Promise<LoginVerdict>
+  find(user: string, trace?: LdapTrace): Promise<LdapFinding>
 }
 
 /** Opens the directory of an authenticator. Throws if its trust store or a filter is invalid. */
@@ -47,29 +35,16 @@ export async function openLdapDirectory(
   const ldapSettings = await readLdapSettings(ldap, settings, name)
   const requests = createLdapRequests(ldap, name, ldapSettings, onProblem)
 
-  const isUnavailable = (error: unknown): boolean =>
-    error instanceof ldap.BusyError ||
-    error instanceof ldap.UnavailableError ||
-    error instanceof ldap.UnwillingToPerformError ||
-    error instanceof ldap.OperationsError
-
-  /** Returns whether the directory accepts the password of an entry. */
-  async function proves({ client }: LdapConnection, dn: string, password: string): Promise<boolean> {
-    try {
-      await client.bind(dn, password)
-      return true
-    } catch (error) {
-      if (error instanceof ldap.ResultCodeError && !isUnavailable(error)) return false
-      throw error
-    }
-  }
+  const run = createTracedRuns(requests)
+  const { bind, proves } = createBinds(ldap, ldapSettings)
 
   return {
-    verify: async (user, password, countAttempt) => {
+    verify: async (user, password, countAttempt, trace = new LdapTrace()) => {
       // RFC 4513 5.1.2: many directories report success for a bind with an empty password, which proves nothing.
       if (password === '' || user === '') return { kind: 'wrong' }
-      return await requests.run(async (connection): Promise<LoginVerdict> => {
-        const found = await findUser(connection, ldapSettings, user)
+      return await run(trace, async (connection): Promise<LoginVerdict> => {
+        await bind(connection, trace)
+        const found = await findUser(connection, ldapSettings, user, trace)
         const waitSeconds = found && (await countAttempt(found.identity))
         if (found && waitSeconds !== undefined)
           return { kind: 'throttled', retryAfterSeconds: waitSeconds, identity: found.identity }
@@ -77,38 +52,97 @@ export async function openLdapDirectory(
         // typed. Some directories cut a password at its first NUL.
         const isSendable = password.isWellFormed() && !password.includes('\0')
         const dn = found && isSendable ? found.dn : `cn=${randomUUID()},${ldapSettings.baseDn}`
-        const isProved = (await proves(connection, dn, password)) && isSendable
-        if (!found) return { kind: 'unknown' }
+        const proof = proves(connection, dn, password)
+        if (!found) {
+          await proof
+          return { kind: 'unknown' }
+        }
+        const step = { action: 'checkPassword', url: ldapSettings.url, bindUser: found.dn } as const
+        const rejected = (isAccepted: boolean) => (isAccepted ? {} : { error: 'Invalid credentials' })
+        const isProved = (await trace.note(step, proof, rejected)) && isSendable
         return isProved
           ? { kind: 'known', identity: found.identity, groups: found.groups }
           : { kind: 'wrong', identity: found.identity }
       })
     },
-    find: (user, onStep) =>
-      requests.run(async (connection): Promise<LdapFinding> => {
-        const found = await findUser(connection, ldapSettings, user, onStep)
+    find: (user, trace = new LdapTrace()) =>
+      run(trace, async (connection): Promise<LdapFinding> => {
+        await bind(connection, trace)
+        const found = await findUser(connection, ldapSettings, user, trace)
         return found ? { kind: 'known', identity: found.identity, groups: found.groups } : { kind: 'unknown' }
       }),
   }
 }
 
-/** Searches as the bind user. Like Druid 37, takes the first entry. */
-async function findUser(
-  connection: LdapConnection,
-  settings: LdapSettings,
-  user: string,
-  onStep: OnLdapStep = () => undefined,
-) {
-  const { client } = connection
-  const { baseDn, bindUser, bindPassword, userAttribute, groupBaseDn } = settings
-  const report = reporterOf(settings, onStep)
-  if (bindUser !== undefined) {
-    await report({ action: 'bind' }, client.bind(bindUser, bindPassword))
-    connection.hasAnswered = true
+/**
+ * Returns a function that runs a request, which notes in `trace` what it sends. If nothing is sent, notes the earlier
+ * requests that show why.
+ */
+function createTracedRuns(requests: LdapRequests) {
+  let lastSent = new LdapTrace()
+  return async <Answer extends LoginVerdict>(
+    trace: LdapTrace,
+    request: (connection: LdapConnection) => Promise<Answer>,
+  ) => {
+    const answer = await requests.run((connection) => {
+      lastSent = trace
+      return request(connection)
+    })
+    if (answer.kind !== 'unavailable' || !answer.problem) return answer
+    // Nothing was sent during the pause after a failure, or because earlier logins took all the time.
+    if (trace.steps().length === 0) trace.addEarlier(lastSent.steps())
+    else trace.fail(answer.problem.error)
+    return answer
   }
+}
+
+/** Returns the two kinds of binds of a login. */
+function createBinds(ldap: typeof import('ldapts'), { url, bindUser, bindPassword }: LdapSettings) {
+  const isUnavailable = (error: unknown): boolean =>
+    error instanceof ldap.BusyError ||
+    error instanceof ldap.UnavailableError ||
+    error instanceof ldap.UnwillingToPerformError ||
+    error instanceof ldap.OperationsError
+  const isRejected = (error: unknown): boolean =>
+    error instanceof ldap.ResultCodeError && !isUnavailable(error)
+
+  return {
+    /** Binds as the bind user. Throws BindRejected if the directory rejects it. */
+    bind: async (connection: LdapConnection, trace: LdapTrace): Promise<void> => {
+      if (bindUser === undefined) return
+      try {
+        const bound = connection.client.bind(bindUser, bindPassword)
+        await trace.note({ action: 'bind', url, bindUser }, bound)
+      } catch (error) {
+        if (isRejected(error)) throw new BindRejected(ldapErrorText(error))
+        throw error
+      }
+      connection.hasAnswered = true
+    },
+    /** Returns whether the directory accepts the password of an entry. */
+    proves: async ({ client }: LdapConnection, dn: string, password: string): Promise<boolean> => {
+      try {
+        await client.bind(dn, password)
+        return true
+      } catch (error) {
+        if (isRejected(error)) return false
+        throw error
+      }
+    },
+  }
+}
+
+/** Searches for a user and the user's groups. Like Druid 37, takes the first entry. */
+async function findUser(
+  { client }: LdapConnection,
+  { url, bindUser = '', ...settings }: LdapSettings,
+  user: string,
+  trace: LdapTrace,
+) {
+  const { baseDn, userAttribute, groupBaseDn } = settings
   const filter = settings.userFilter(user)
-  const { searchEntries } = await report(
-    { action: 'searchUser', baseDn, filter },
+  const { searchEntries } = await trace.note(
+    { action: 'searchUser', url, bindUser, baseDn, filter },
     client.search(baseDn, { scope: 'sub', filter, attributes: [userAttribute, 'memberOf'] }),
     foundIn,
   )
@@ -117,8 +151,8 @@ async function findUser(
   const groups = new Set(attributeOf(entry, 'memberOf'))
   if (groupBaseDn !== undefined) {
     const groupFilter = settings.groupFilter(entry.dn)
-    const found = await report(
-      { action: 'searchGroups', baseDn: groupBaseDn, filter: groupFilter },
+    const found = await trace.note(
+      { action: 'searchGroups', url, bindUser, baseDn: groupBaseDn, filter: groupFilter },
       client.search(groupBaseDn, { scope: 'sub', filter: groupFilter, attributes: ['1.1'] }),
       foundIn,
     )
@@ -128,29 +162,10 @@ async function findUser(
   return { dn: entry.dn, identity, groups: [...groups] }
 }
 
-/** Returns a function that waits for a request to the directory, and reports it with its result or its error. */
-function reporterOf({ url, bindUser = '' }: LdapSettings, onStep: OnLdapStep) {
-  return async <Answer>(
-    sent: Pick<LdapStep, 'action' | 'baseDn' | 'filter'>,
-    answer: Promise<Answer>,
-    describe: (answer: Answer) => Partial<LdapStep> = () => ({}),
-  ): Promise<Answer> => {
-    const step = { ...sent, url, bindUser }
-    try {
-      const found = await answer
-      onStep({ ...step, ...describe(found) })
-      return found
-    } catch (error) {
-      onStep({ ...step, error: describeError(error) })
-      throw error
-    }
-  }
-}
-
 // A wrong filter may find all users.
 const maxShown = 20
 
-function foundIn({ searchEntries }: SearchResult): Pick<LdapStep, 'found' | 'memberOf'> {
+function foundIn({ searchEntries }: SearchResult): Pick<DirectoryStep, 'found' | 'memberOf'> {
   const [first] = searchEntries
   const memberOf = first === undefined ? [] : attributeOf(first, 'memberOf')
   return {

@@ -5,11 +5,11 @@ import {
   type CountAttempt,
   type LdapDirectory,
   type LdapFinding,
-  type OnLdapStep,
   openLdapDirectory,
 } from './ldap-directory.ts'
 import type { OnProblem } from './ldap-requests.ts'
 import { directoryProperties } from './ldap-settings.ts'
+import type { LdapTrace } from './ldap-trace.ts'
 import { digestOf } from './login-digest.ts'
 
 // Max cached user names that the directory has resolved.
@@ -21,13 +21,19 @@ export interface LdapLogins {
   remembered(user: string, password: string): LoginVerdict | undefined
   /**
    * Queries the directory. While it is unavailable, cached results are valid for longer. Calls `countAttempt` with the
-   * resolved user before it tries the password, because a directory may find one user by many names.
+   * resolved user before it tries the password, because a directory may find one user by many names. Notes in `trace`
+   * what it requests.
    */
-  verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LoginVerdict>
+  verify(
+    user: string,
+    password: string,
+    countAttempt?: CountAttempt,
+    trace?: LdapTrace,
+  ): Promise<LoginVerdict>
   /** Returns the user that the directory has found for a typed name before, if cached. */
   foundAs(user: string): string | undefined
   /** Looks up a user without a login, as a login does before it tries the password. */
-  find(user: string, onStep?: OnLdapStep): Promise<LdapFinding>
+  find(user: string, trace?: LdapTrace): Promise<LdapFinding>
 }
 
 /**
@@ -80,8 +86,8 @@ function remembering(
     find: directory.find,
     foundAs: (user) => foundNames.get(user),
     remembered: (user, password) => find(user, password, verifyMs),
-    verify: async (user, password, countAttempt = async () => undefined) => {
-      const verdict = await directory.verify(user, password, countAttempt)
+    verify: async (user, password, countAttempt = async () => undefined, trace = undefined) => {
+      const verdict = await directory.verify(user, password, countAttempt, trace)
       if (verdict.kind === 'unavailable') return find(user, password, maxMs) ?? verdict
       if (verdict.kind === 'unknown') foundNames.delete(user)
       else if (verdict.identity !== undefined) keepNewest(foundNames, user, verdict.identity, maxFoundNames)

@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
-import type { LoginVerdict } from '@svc/domain/access'
+import type { DirectoryProblem, LoginVerdict } from '@svc/domain/access'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client } from 'ldapts'
+import { ldapErrorText } from './ldap-error-text.ts'
 import { createLdapGuard, LdapUnavailable } from './ldap-guard.ts'
 import type { LdapSettings } from './ldap-settings.ts'
 
@@ -29,8 +30,19 @@ export interface LdapRequests {
  */
 class RefusedName extends Error {}
 
+/** The directory rejected the bind user, so it cannot check any login. */
+export class BindRejected extends Error {}
+
 // The library reports timeouts only in the message.
-const isLate = (error: unknown): boolean => error instanceof Error && error.message.endsWith('timed out')
+const isLate = (error: unknown): boolean =>
+  error instanceof Error && /timed out$|^Connection timeout$/.test(error.message)
+
+function problemOf(error: unknown): DirectoryProblem {
+  if (error instanceof BindRejected) return { kind: 'bindRejected', error: error.message }
+  if (error instanceof LdapUnavailable)
+    return { kind: error.isRepeated ? 'paused' : 'timeout', error: error.message }
+  return { kind: isLate(error) ? 'timeout' : 'failed', error: ldapErrorText(error) }
+}
 
 /** Creates the requests to the directory of authenticator `name`. */
 export function createLdapRequests(
@@ -77,6 +89,7 @@ export function createLdapRequests(
         return {
           kind: 'unavailable',
           message: `The directory of authenticator [${name}] is unavailable; try again`,
+          problem: problemOf(error),
         }
       }
     },

@@ -1,4 +1,5 @@
 import type { SecureContextOptions } from 'node:tls'
+import { fillFilter } from '@svc/domain/access'
 import { describeError } from '@svc/domain/failure'
 import type { Settings } from '../config/index.ts'
 import { minTlsVersionOf, readTrustStore } from '../tls/index.ts'
@@ -34,7 +35,7 @@ export async function readLdapSettings(
     settings.getNamed(`${directoryProperties}.${property}`, name) as string
   const filterOf = (property: 'userSearch' | 'groupSearch') => {
     const template = settings.getNamed(`${directoryProperties}.${property}`, name)
-    const fill = (value: string) => template.replaceAll('%s', () => ldap.escapeFilter`${value}`)
+    const fill = (value: string) => fillFilter(template, ldap.escapeFilter`${value}`)
     try {
       ldap.FilterParser.parseString(fill('x'))
     } catch (error) {

@@ -1,3 +1,4 @@
+import { loginFailure, tooManyFailuresText } from '@svc/domain/access'
 import { Failure } from '@svc/domain/failure'
 import type { LoginAttempt, LoginThrottle } from '../login-throttle/index.ts'
 import type { Caller } from './caller.ts'
@@ -27,6 +28,12 @@ export interface LoginAttemptParts {
   readonly onRefused: OnRefused
   readonly onVerified: (login: Login, origin: LoginOrigin, caller: Caller) => void
 }
+
+/** The failure of a login that was rejected because too many others were being verified. */
+export const notVerified = loginFailure(
+  'TOO_MANY_LOGINS',
+  'Too many logins were being verified, so the password was not checked',
+)
 
 /**
  * Creates login attempts. Equal concurrent logins are verified once, unless users or passwords changed in between; each
@@ -65,7 +72,7 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
   function reportOverload(error: unknown, login: Login, origin: LoginOrigin, current: UsersAndRoles): void {
     const name = knownName(login.user, current)
     if (error instanceof Failure && error.code === 'unavailable' && name !== undefined)
-      onRefused(login.user, origin, 'overload', name)
+      onRefused(login.user, origin, notVerified, name)
   }
 
   return {
@@ -78,8 +85,7 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
           throw error
         })
       if (result?.kind === 'refused' || result?.kind === 'throttled') {
-        const reason = result.kind === 'refused' ? 'login' : 'throttle'
-        onRefused(login.user, origin, reason, knownAs ?? knownName(login.user, current))
+        onRefused(login.user, origin, result.failure, knownAs ?? knownName(login.user, current))
       }
       return result
     },
@@ -97,8 +103,12 @@ async function verifyOrRecall(
   source: LoginSource,
 ): Promise<LoginOutcome> {
   const retryAfterSeconds = await countAttempt(login.user)
-  if (retryAfterSeconds !== undefined) return { result: { kind: 'throttled', retryAfterSeconds } }
-  const caller = logins.remembered(login, current)
+  if (retryAfterSeconds !== undefined) {
+    const because = tooManyFailuresText(login.user, retryAfterSeconds)
+    const failure = loginFailure('TOO_MANY_FAILURES', because)
+    return { result: { kind: 'throttled', retryAfterSeconds, failure } }
+  }
+  const caller = await logins.remembered(login, current)
   return caller
     ? { result: { kind: 'known', caller } }
     : await logins.verify(login, current, countAttempt, source)

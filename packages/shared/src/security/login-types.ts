@@ -1,3 +1,4 @@
+import type { LoginFailure } from '@svc/domain/access'
 import type { Caller } from './caller.ts'
 
 /** A user name with a password. */
@@ -13,6 +14,8 @@ export interface LoginOrigin {
   /** The remote address of the connection, which may be that of a router. */
   readonly peer?: string
   readonly server: string
+  /** The ID of the request. */
+  readonly requestId?: string
   /** Returns a signal that is aborted if the caller disconnects. */
   readonly leaving?: () => AbortSignal
 }
@@ -20,15 +23,9 @@ export interface LoginOrigin {
 /** Who a caller is, or why this is not known. */
 export type Authentication =
   | { readonly kind: 'known'; readonly caller: Caller }
-  | { readonly kind: 'refused' }
-  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
-  | { readonly kind: 'unavailable'; readonly message: string }
-
-/**
- * Invalid credentials; too many failed logins; too many logins at once, so that the password was not verified; a network
- * that the internal user may not use.
- */
-export type RefusalReason = 'login' | 'throttle' | 'overload' | 'network'
+  | { readonly kind: 'refused'; readonly failure: LoginFailure }
+  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly failure: LoginFailure }
+  | { readonly kind: 'unavailable'; readonly message: string; readonly failure: LoginFailure }
 
 /**
  * Called for every rejected login; `server` of the origin is empty if no server of the cluster sent it. `knownAs` is the
@@ -37,6 +34,6 @@ export type RefusalReason = 'login' | 'throttle' | 'overload' | 'network'
 export type OnRefused = (
   user: string,
   origin: LoginOrigin,
-  reason: RefusalReason,
+  failure: LoginFailure,
   knownAs: string | undefined,
 ) => void

@@ -8,7 +8,9 @@ describe('a pattern', () => {
     ['.*', ['', 'wiki', 'a\nb', '__proto__'], []],
     ['wiki', ['wiki'], ['wikipedia', 'my wiki', 'Wiki', 'wiki ', 'wiki\n', '']],
     ['wiki.*', ['wiki', 'wikipedia', 'wiki\npedia'], ['my wiki', 'wik']],
-    ['.*wiki', ['my wiki', 'wiki'], ['wikis']],
+    ['.*wiki', ['my wiki', 'wiki', 'wiki\nwiki'], ['wikis', 'wiki\n']],
+    ['.*wiki.*', ['my wiki', 'wikis', '\nwiki\n'], ['wik', 'Wiki']],
+    ['.*wiki.', ['wikis', 'my wiki\n'], ['wiki']],
     ['a|b', ['a', 'b'], ['ab', 'ax', 'xb']],
     ['^wiki$', ['wiki'], ['wiki\n', 'a\nwiki']],
     ['(?i)wiki', ['WIKI', 'wiki'], ['wikis']],
@@ -66,8 +68,10 @@ describe('a pattern', () => {
   })
 
   it('does not match names that are longer than any resource', () => {
-    const matches = compileNamePattern('a+')
-    assert.deepEqual([matches('a'.repeat(255)), matches('a'.repeat(256))], [true, false])
+    for (const pattern of ['a+', 'a.*', '.*a', '.*a.*']) {
+      const matches = compileNamePattern(pattern)
+      assert.deepEqual([matches('a'.repeat(255)), matches('a'.repeat(256))], [true, false], pattern)
+    }
   })
 
   it('is validated before it is stored', () => {

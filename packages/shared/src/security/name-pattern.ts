@@ -17,6 +17,17 @@ function compile(pattern: string): RE2JS {
 }
 
 /**
+ * Returns a test for a pattern such as `team.*`, `.*team`, or `.*team.*`; undefined for all others. A role may have more than a
+ * thousand of them, and lists check the names of all datasources, so they do not use the library, which is 10 to 40 times slower.
+ */
+function partMatcher(pattern: string): ((name: string) => boolean) | undefined {
+  const [, start, part, end] = /^(\.\*)?([\w-]+)(\.\*)?$/.exec(pattern) ?? []
+  if (part === undefined) return undefined
+  if (start === undefined) return (name) => name.startsWith(part)
+  return end === undefined ? (name) => name.endsWith(part) : (name) => name.includes(part)
+}
+
+/**
  * Returns a test for whether an entire name matches a pattern, in time linear in the name. An invalid pattern matches
  * nothing.
  */
@@ -24,8 +35,12 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   if (pattern === '.*') return () => true
   if (isPlainName(pattern)) return (name) => name === pattern
   if (pattern.length > maxNamePatternLength) return () => false
+  const matchesPart = partMatcher(pattern)
+  if (matchesPart) return (name) => name.length <= maxMatchedLength && matchesPart(name)
   try {
     const compiled = compile(pattern)
+    // The library prepares its first match only now. Callers pause while they compile, but not while they match.
+    compiled.matches('')
     return (name) => name.length <= maxMatchedLength && compiled.matches(name)
   } catch {
     return () => false

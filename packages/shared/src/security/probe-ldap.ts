@@ -1,8 +1,13 @@
+import { isIP } from 'node:net'
+import { checkServerIdentity } from 'node:tls'
+import { fillFilter } from '@svc/domain/access'
 import { describeError } from '@svc/domain/failure'
 import { minTlsVersion } from '../tls/index.ts'
+import { ldapErrorText } from './ldap-error-text.ts'
 
 /** A directory to try with the bind user and searches of an authenticator. */
 export interface LdapProbe {
+  /** As in a URL: an IPv6 address is in brackets. */
   readonly host: string
   readonly port: number
   /** Undefined without TLS. */
@@ -29,11 +34,11 @@ export type LdapProbeResult =
       readonly found: readonly string[]
     }
 
-/** Returns why a search filter, in which `%s` is the name of a user, is not valid; undefined if it is valid. */
+/** Returns why a search filter, in which placeholders are the name of a user, is not valid; undefined if it is valid. */
 export async function ldapFilterProblem(userSearch: string): Promise<string | undefined> {
   const { FilterParser } = await import('ldapts')
   try {
-    FilterParser.parseString(userSearch.replaceAll('%s', 'x'))
+    FilterParser.parseString(fillFilter(userSearch, 'x'))
     return undefined
   } catch (error) {
     return describeError(error)
@@ -45,7 +50,7 @@ export async function probeLdap(probe: LdapProbe): Promise<LdapProbeResult> {
   const ldap = await import('ldapts')
   const { host, port, tls, timeoutMs } = probe
   const client = new ldap.Client({
-    url: `${tls ? 'ldaps' : 'ldap'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `${tls ? 'ldaps' : 'ldap'}://${host}:${port}`,
     connectTimeout: timeoutMs,
     timeout: timeoutMs,
     strictDN: false,
@@ -54,17 +59,19 @@ export async function probeLdap(probe: LdapProbe): Promise<LdapProbeResult> {
           tlsOptions: {
             ca: [...tls.authorities],
             minVersion: minTlsVersion,
-            servername: tls.servername,
+            // TLS does not allow addresses as server names. The certificate must be for the address all the same.
+            servername: isIP(tls.servername) === 0 ? tls.servername : '',
+            checkServerIdentity: (_host, certificate) => checkServerIdentity(tls.servername, certificate),
           },
         }
       : {}),
   })
-  const refused = (kind: 'bindRefused' | 'searchRefused', error: unknown): LdapProbeResult =>
-    error instanceof ldap.ResultCodeError
-      ? { kind, error: `${error.name}, result code ${error.code}` }
-      : { kind: isAboutCertificate(error) ? 'untrusted' : 'unreachable', error: describeError(error) }
+  const refused = (kind: 'bindRefused' | 'searchRefused', error: unknown): LdapProbeResult => {
+    const noAnswer = isAboutCertificate(error) ? 'untrusted' : 'unreachable'
+    return { kind: error instanceof ldap.ResultCodeError ? kind : noAnswer, error: ldapErrorText(error) }
+  }
   const search = async (value: string): Promise<boolean> => {
-    const filter = probe.userSearch.replaceAll('%s', () => value)
+    const filter = fillFilter(probe.userSearch, value)
     const { searchEntries } = await client.search(probe.baseDn, {
       scope: 'sub',
       filter,

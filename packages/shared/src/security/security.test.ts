@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import crypto, { hash, randomBytes, scryptSync } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { after, describe, it, mock } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Permission } from '@svc/domain/access'
 import type { LoginThrottle } from '../login-throttle/index.ts'
 import { testSettings } from '../testing/index.ts'
@@ -11,6 +12,8 @@ import {
   createEscalator,
   createSecurity,
   hashPassword,
+  mayAccess,
+  permittedNames,
   type SecurityOptions,
   type UsersAndRoles,
 } from './index.ts'
@@ -39,6 +42,18 @@ interface Setup {
   readonly options?: SecurityOptions
 }
 
+/** Returns the longest CPU time of a turn of the event loop, in microseconds, until something is finished. */
+async function maxTurnTime(isFinished: () => boolean): Promise<number> {
+  const microseconds: number[] = []
+  while (!isFinished()) {
+    const startedAt = process.threadCpuUsage()
+    await nextTurn()
+    const { user, system } = process.threadCpuUsage(startedAt)
+    microseconds.push(user + system)
+  }
+  return Math.max(...microseconds)
+}
+
 /** Security with the chain A, B and the users of the test. */
 function setUp(first: Partial<UsersAndRoles>, { skipA = false, properties = {}, options = {} }: Setup = {}) {
   const settings = testSettings('historical', {
@@ -62,8 +77,10 @@ function setUp(first: Partial<UsersAndRoles>, { skipA = false, properties = {}, 
     settings,
     { current: () => current },
     {
-      onRefused: (user, from, reason) =>
-        refused.push(`${user} from ${from.address}${reason === 'network' ? ', because of its network' : ''}`),
+      onRefused: (user, from, { reason }) =>
+        refused.push(
+          `${user} from ${from.address}${reason === 'FORBIDDEN_NETWORK' ? ', because of its network' : ''}`,
+        ),
       ...options,
     },
   )
@@ -117,7 +134,8 @@ describe('a chain', () => {
   it('rejects requests without credentials, and does not report them', async () => {
     const { security, refused } = setUp({ authenticators: { A: inA } })
     for (const header of [undefined, '', 'Bearer x', 'Basic', 'Basic !']) {
-      assert.deepEqual(await security.authenticate(header, origin), { kind: 'refused' })
+      const outcome = await security.authenticate(header, origin)
+      assert.equal(outcome.kind === 'refused' && outcome.failure.reason, 'NO_CREDENTIALS')
     }
     assert.deepEqual(refused, [])
   })
@@ -158,7 +176,11 @@ describe('a chain', () => {
       { onRefused: assert.fail },
     )
     const outcome = await security.authenticate(basicHeader('a', 'b'), origin)
-    assert.deepEqual(outcome, { kind: 'unavailable', message: 'Not yet' })
+    assert.deepEqual(outcome, {
+      kind: 'unavailable',
+      message: 'Not yet',
+      failure: { reason: 'USERS_NOT_LOADED', because: 'Not yet', directory: [] },
+    })
     assert.equal((await security.authenticate(undefined, origin)).kind, 'refused')
   })
 
@@ -225,9 +247,10 @@ describe('a user name with control characters or invalid bytes', () => {
     it(`${JSON.stringify(name)} is rejected after computing one hash`, async () => {
       const { security, refused } = setUp({ authenticators: { A: { 'an\tn': cheap('p') } } })
       const header = `Basic ${Buffer.concat([Buffer.from(name), Buffer.from(':p')]).toString('base64')}`
-      const hashes = await hashesOf(async () =>
-        assert.deepEqual(await security.authenticate(header, origin), { kind: 'refused' }),
-      )
+      const hashes = await hashesOf(async () => {
+        const outcome = await security.authenticate(header, origin)
+        assert.equal(outcome.kind === 'refused' && outcome.failure.reason, 'UNKNOWN_USER')
+      })
       assert.equal(hashes, 1)
       assert.equal(refused.length, 1)
     })
@@ -319,12 +342,12 @@ describe('the work of a login', () => {
 
   it('is limited, and guesses at users beyond the limit are reported', async () => {
     const reasons: string[] = []
-    const onRefused: SecurityOptions['onRefused'] = (user, _origin, reason) =>
+    const onRefused: SecurityOptions['onRefused'] = (user, _origin, { reason }) =>
       reasons.push(`${user} ${reason}`)
     const { outcome } = setUp({ authenticators: users }, { options: { onRefused } })
     await Promise.allSettled(Array.from({ length: 100 }, (_, guess) => outcome('known', `${guess}`)))
     assert.equal(reasons.length, 100)
-    assert.deepEqual(new Set(reasons), new Set(['known login', 'known overload']))
+    assert.deepEqual(new Set(reasons), new Set(['known WRONG_PASSWORD', 'known TOO_MANY_LOGINS']))
   })
 
   it('is limited during a flood of guesses, and recovers', async () => {
@@ -457,7 +480,7 @@ describe('a successful login', () => {
     })
     const mayRead = async (name: string) => {
       const result = await login('ann', 'p')
-      return result.kind === 'known' && result.caller.can('READ', 'DATASOURCE', name)
+      return result.kind === 'known' && (await mayAccess(result.caller, name))
     }
     assert.deepEqual([await mayRead('wiki'), await mayRead('koalas')], [true, false])
     replace({ authorizers: authorizer('koalas') })
@@ -515,7 +538,7 @@ describe('a throttle', () => {
       {
         options: {
           throttle,
-          onRefused: (user, { address }, reason) => reasons.push(`${user} ${address} ${reason}`),
+          onRefused: (user, { address }, { reason }) => reasons.push(`${user} ${address} ${reason}`),
         },
       },
     )
@@ -542,10 +565,18 @@ describe('a throttle', () => {
     const { login, reasons, calls } = setUpThrottle(() => true)
     const hashes = await hashesOf(async () => {
       for (const user of ['ann', 'unknown'])
-        assert.deepEqual(await login(user, 'p', '192.0.2.7'), { kind: 'throttled', retryAfterSeconds: 5 })
+        assert.deepEqual(await login(user, 'p', '192.0.2.7'), {
+          kind: 'throttled',
+          retryAfterSeconds: 5,
+          failure: {
+            reason: 'TOO_MANY_FAILURES',
+            because: `Too many logins had failed for [${user}] or from this address, so the password was not checked; the next attempt was possible after [5] seconds ([svc.auth.throttle.failures], [svc.auth.throttle.delay])`,
+            directory: [],
+          },
+        })
     })
     assert.equal(hashes, 0)
-    assert.deepEqual(reasons, ['ann 192.0.2.7 throttle', 'unknown 192.0.2.7 throttle'])
+    assert.deepEqual(reasons, ['ann 192.0.2.7 TOO_MANY_FAILURES', 'unknown 192.0.2.7 TOO_MANY_FAILURES'])
     assert.ok(!calls.some((call) => call.startsWith('undecided') || call.startsWith('succeeded')))
   })
 
@@ -598,25 +629,103 @@ describe('a caller', () => {
 
   it('has the permissions of all its roles', async () => {
     const ann = await callerOf('ann')
-    assert.equal(ann.can('READ', 'DATASOURCE', 'wiki'), true)
-    assert.equal(ann.can('READ', 'DATASOURCE', 'koalas'), true)
-    assert.equal(ann.can('READ', 'DATASOURCE', 'flights'), false)
-    assert.equal(ann.can('WRITE', 'DATASOURCE', 'wiki'), false)
+    assert.equal(await mayAccess(ann, 'wiki'), true)
+    assert.equal(await mayAccess(ann, 'koalas'), true)
+    assert.equal(await mayAccess(ann, 'flights'), false)
+    assert.equal(await mayAccess(ann, 'wiki', 'WRITE'), false)
     assert.equal(ann.can('READ', 'VIEW', 'wiki'), false)
   })
 
   it('has no permissions if the authorizer does not know it', async () => {
     for (const user of ['bob', 'constructor'])
-      assert.equal((await callerOf(user)).can('READ', 'DATASOURCE', 'wiki'), false)
+      assert.equal(await mayAccess(await callerOf(user), 'wiki'), false)
   })
 
   it('has the permissions of the authorizer of its authenticator', async () => {
-    assert.equal((await callerOf('ann2')).can('READ', 'DATASOURCE', 'flights'), true)
+    assert.equal(await mayAccess(await callerOf('ann2'), 'flights'), true)
   })
 
   it('may do everything with an allowAll authorizer', async () => {
     const all = await callerOf('bob', { properties: { 'svc.auth.authorizer.authorizerA.type': 'allowAll' } })
     assert.equal(all.can('WRITE', 'CONFIG', 'security'), true)
+  })
+
+  it('with thousands of expensive permissions delays other work only briefly, and is created once', async () => {
+    const roles = Object.fromEntries(
+      Array.from({ length: 20 }, (_, role) => [
+        `role ${role}`,
+        Array.from({ length: 800 }, (_, index) => read(`(a|aa)+${role}.${index}`)),
+      ]),
+    )
+    const users = { ann: Object.keys(roles) }
+    const { security } = setUp({
+      ...stored,
+      authorizers: { authorizerA: { users, roles, groupMappings: {} } },
+    })
+    const firstRequest = async (address: string) => {
+      const result = await security.authenticate(basicHeader('ann', 'p'), { ...origin, address })
+      assert.ok(result.kind === 'known')
+      assert.equal(await mayAccess(result.caller, 'wiki'), false)
+      return result.caller
+    }
+    let isFinished = false
+    const requests = Promise.all(['192.0.2.7', '192.0.2.8'].map(firstRequest)).finally(() => {
+      isFinished = true
+    })
+    const longest = await maxTurnTime(() => isFinished)
+    const [first, second] = await requests
+    assert.equal(first, second)
+    assert.equal(await mayAccess(first!, 'aa19.799'), true)
+    assert.ok(longest < 200_000, `${longest} microseconds`)
+  })
+
+  it('with thousands of expensive permissions delays other work only briefly while a long list is filtered, and remembers the result', async () => {
+    const patterns = Array.from({ length: 800 }, (_, index) => read(`(a|aa)+.${index}`))
+    const authorizerA = { users: { ann: ['one'] }, roles: { one: [...patterns, read('wiki.*1')] } }
+    const authorizers = { authorizerA: { ...authorizerA, groupMappings: {} } }
+    const result = await setUp({ ...stored, authorizers }).login('ann', 'p')
+    const caller = result.kind === 'known' ? result.caller : assert.fail()
+    const names = Array.from({ length: 1000 }, (_, index) => `wiki ${'a'.repeat(20)} ${index}`)
+    let isFinished = false
+    const filtered = permittedNames(caller, names).finally(() => {
+      isFinished = true
+    })
+    const longest = await maxTurnTime(() => isFinished)
+    assert.equal((await filtered).length, 100)
+    assert.ok(longest < 50_000, `${longest} microseconds`)
+    const startedAt = process.threadCpuUsage()
+    const visible = await permittedNames(caller, names)
+    const { user, system } = process.threadCpuUsage(startedAt)
+    assert.equal(visible.length, 100)
+    assert.ok(user + system < 50_000, `${user + system} microseconds`)
+  })
+
+  it('with thousands of expensive permissions delays other work only briefly, whatever happens at the same time', async () => {
+    const one = Array.from({ length: 1000 }, (_, index) => read(`wiki.*(a|aa)+.x${index}`))
+    const authorizers = { authorizerA: { users: { ann: ['one'] }, roles: { one }, groupMappings: {} } }
+    const { login, replace } = setUp({ ...stored, authorizers })
+    const result = await login('ann', 'p')
+    const caller = result.kind === 'known' ? result.caller : assert.fail()
+    const names = Array.from({ length: 24 }, (_, index) => `wiki ${'a'.repeat(200)} ${index}`)
+    let isFinished = false
+    const requests = nextTurn()
+      .then(() =>
+        Promise.all([
+          ...names.slice(0, 12).map((name) => mayAccess(caller, name)),
+          permittedNames(caller, names.slice(12)),
+        ]),
+      )
+      .finally(() => {
+        isFinished = true
+      })
+    // Forgets all decisions.
+    setTimeout(() => {
+      replace({ authorizers })
+      login('ann', 'p')
+    }, 200)
+    const longest = await maxTurnTime(() => isFinished)
+    assert.deepEqual(new Set((await requests).flat()), new Set([false]))
+    assert.ok(longest < 50_000, `${longest} microseconds`)
   })
 
   it('is internal only as the internal user', async () => {

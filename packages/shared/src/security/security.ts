@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { maxPasswordLength } from '@svc/domain/access'
+import { type LoginFailure, loginFailure, maxPasswordLength } from '@svc/domain/access'
 import { maxNameLength } from '@svc/domain/validation'
 import { allowsAnonymous, internalNetworks, requiresLogin, type Settings } from '../config/index.ts'
 import { type LoginThrottle, noThrottle } from '../login-throttle/index.ts'
@@ -83,23 +83,25 @@ export function createSecurity(
     const [first] = chain
     if (first === 'allowAll') return { kind: 'known', caller: unrestricted(first, first) }
     const login = readBasicHeader(header)
-    if (!login && open.size === 0) return { kind: 'refused' }
+    if (!login && open.size === 0) return { kind: 'refused', failure: noCredentials }
     const current = users.current()
-    if ('missing' in current) return { kind: 'unavailable', message: current.missing }
+    if ('missing' in current) return notLoaded(current.missing)
     if (!login || (first !== undefined && open.has(first))) return withoutLogin(current)
     if (isTooLong(login)) {
-      onRefused(login.user, origin, 'login', knownName(login.user, current))
-      return withoutLogin(current)
+      onRefused(login.user, origin, tooLong, knownName(login.user, current))
+      return await withoutLogin(current, tooLong)
     }
     // From a new address, a cached password may be a guess, so it counts as an attempt.
-    const known = sources.has(login.user, origin.address) ? logins.remembered(login, current) : undefined
+    const isKnownSource = sources.has(login.user, origin.address)
+    const known = isKnownSource ? await logins.remembered(login, current) : undefined
     const outcome: Authentication = known
       ? { kind: 'known', caller: known }
-      : ((await attempts.verify(login, origin, current)) ?? withoutLogin(current))
+      : ((await attempts.verify(login, origin, current)) ?? (await withoutLogin(current)))
     const isInternalUser = outcome.kind === 'known' && outcome.caller.identity === internalUser
     if (isInternalUser && ![origin.peer ?? origin.address, origin.address].every(allowsInternal)) {
-      onRefused(login.user, origin, 'network', internalUser)
-      return { kind: 'refused' }
+      const failure = forbiddenNetwork(internalUser, origin)
+      onRefused(login.user, origin, failure, internalUser)
+      return { kind: 'refused', failure }
     }
     if (known) onUse?.(known, origin)
     return outcome
@@ -119,12 +121,34 @@ export function createSecurity(
 /** Returns the result for a request without credentials: accepted if an authenticator accepts everyone. */
 const withoutLoginBy =
   (open: ReadonlySet<string>, callers: ReturnType<typeof createCallerCache>) =>
-  (current: UsersAndRoles): Authentication => {
+  async (current: UsersAndRoles, failure = noCredentials): Promise<Authentication> => {
     const [name] = open
-    if (name === undefined) return { kind: 'refused' }
+    if (name === undefined) return { kind: 'refused', failure }
     // The identity is the name of the authenticator, and its authorizer decides as usual.
-    return { kind: 'known', caller: callers(name, name, [], current) }
+    return { kind: 'known', caller: await callers(name, name, [], current) }
   }
+
+const noCredentials = loginFailure(
+  'NO_CREDENTIALS',
+  'The request had no readable credentials: its Authorization header was missing, did not use the Basic scheme, or had an empty user name or password',
+)
+
+const notLoaded = (message: string): Authentication => ({
+  kind: 'unavailable',
+  message,
+  failure: loginFailure('USERS_NOT_LOADED', message),
+})
+
+const forbiddenNetwork = (user: string, { address }: LoginOrigin): LoginFailure =>
+  loginFailure(
+    'FORBIDDEN_NETWORK',
+    `The internal user [${user}] logged in from [${address}], and [svc.auth.internalClientAllowedNetworks] does not include the address of the caller or of a router in between`,
+  )
+
+const tooLong = loginFailure(
+  'CREDENTIALS_TOO_LONG',
+  `The user name has more than [${maxNameLength}] characters, or the password has more than [${maxPasswordLength}]`,
+)
 
 /** Whether no user can have such a login. It is not verified, but may be a guess at a real name. */
 const isTooLong = ({ user, password }: Login): boolean =>

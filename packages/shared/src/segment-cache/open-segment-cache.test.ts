@@ -88,7 +88,7 @@ function everythingBelow(folder: string): string[] {
 }
 
 describe('a segment', () => {
-  it('that is loaded is served byte for byte, also after a restart', async () => {
+  it('that is loaded is served byte for byte, even after a restart', async () => {
     const bench = openBench()
     const payload = await bench.segment('one', 2500)
     for (const start of ['first', 'second']) {
@@ -109,7 +109,7 @@ describe('a segment', () => {
     ])
   })
 
-  it('that is dropped is gone, also after a restart', async () => {
+  it('that is dropped is gone, even after a restart', async () => {
     const bench = openBench()
     const cache = await bench.open()
     await cache.load(await bench.segment('one'))
@@ -264,6 +264,23 @@ describe('space', () => {
     assert.equal(refused?.reason.code, 'tooLarge')
     await cache.drop(cache.list()[0]?.identifier as string)
     await cache.load(payloads.find(({ identifier }) => !cache.has(identifier)) as SegmentPayload)
+    assert.equal(cache.usedSizeBytes, 3000)
+  })
+
+  it('of a segment that is being removed is awaited', async () => {
+    const bench = openBench()
+    const cache = await bench.open({ locations: [{ path: bench.cacheFolder, maxSizeBytes: 3500 }] })
+    const payloads = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => bench.segment(id)))
+    const loadAll = (some: readonly SegmentPayload[]) =>
+      Promise.allSettled(some.map((payload) => cache.load(payload)))
+    await loadAll(payloads.slice(0, 3))
+    const drops = ['a', 'b', 'c'].map((id) => cache.drop(id))
+    const outcomes = await loadAll(payloads.slice(3))
+    await Promise.all(drops)
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+    )
     assert.equal(cache.usedSizeBytes, 3000)
   })
 

@@ -51,7 +51,8 @@ export interface SegmentCache {
   fileOf(segmentId: string): string | undefined
   /**
    * Loads a segment from deep storage. Keeps a segment that is already here; replaces one with the same ID and
-   * different bytes. Throws a tooLarge Failure if the segment does not fit, any Failure of DeepStorage.fetch, or the
+   * different bytes. Waits for segments that are being removed if the space is not enough before. Throws a tooLarge Failure if
+   * the segment does not fit, any Failure of DeepStorage.fetch, or the
    * signal's reason, and leaves nothing behind.
    */
   load(payload: SegmentPayload, signal?: AbortSignal): Promise<void>
@@ -155,17 +156,20 @@ async function removeFolder(location: Location, folderName: string, logger: Logg
 interface CacheParts extends Pick<SegmentCacheOptions, 'serverName' | 'deepStorage' | 'logger'> {
   readonly locations: readonly Location[]
   readonly maxSizeBytes: number
+  /** The removals in progress; they never reject. */
+  readonly removals: Set<Promise<void>>
 }
 
 const usedBytes = (locations: readonly Location[]): number =>
   locations.reduce((sum, location) => sum + location.usedSizeBytes, 0)
 
 function createSegmentCache(
-  parts: CacheParts,
+  options: Omit<CacheParts, 'removals'>,
   entries: Map<string, Entry>,
   damaged: readonly DamagedSegment[],
 ): SegmentCache {
-  const { locations, maxSizeBytes, logger } = parts
+  const parts = { ...options, removals: new Set<Promise<void>>() }
+  const { locations, maxSizeBytes, logger, removals } = parts
   const inTurn = createKeyedQueue()
 
   async function load(payload: SegmentPayload, signal: AbortSignal | undefined): Promise<void> {
@@ -183,13 +187,18 @@ function createSegmentCache(
     const entry = entries.get(segmentId)
     if (entry === undefined) return
     entries.delete(segmentId)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    removals.add(promise)
     try {
       await removeFolder(entry.location, safeFileName(segmentId), logger)
+      entry.location.usedSizeBytes -= entry.payload.size
     } catch (error) {
       entries.set(segmentId, entry)
       throw error
+    } finally {
+      removals.delete(promise)
+      resolve()
     }
-    entry.location.usedSizeBytes -= entry.payload.size
   }
 
   return {
@@ -215,16 +224,21 @@ async function loadIntoAnyLocation(
   payload: SegmentPayload,
   signal: AbortSignal | undefined,
 ): Promise<Location> {
-  const { locations, maxSizeBytes, deepStorage } = parts
+  const { locations, maxSizeBytes, deepStorage, removals } = parts
   const full = new Set<Location>()
   let fullDisk: unknown
   for (;;) {
     signal?.throwIfAborted()
-    if (usedBytes(locations) + payload.size > maxSizeBytes) refuseSize(parts, payload)
+    const fits = usedBytes(locations) + payload.size <= maxSizeBytes
     const [location] = locations
-      .filter((candidate) => !full.has(candidate) && freeBytes(candidate) >= payload.size)
+      .filter((candidate) => fits && !full.has(candidate) && freeBytes(candidate) >= payload.size)
       .sort((a, b) => freeBytes(b) - freeBytes(a))
-    if (location === undefined) throw fullDisk ?? refuseSize(parts, payload)
+    if (location === undefined) {
+      if (removals.size === 0) throw fullDisk ?? refuseSize(parts, payload)
+      // The coordinator assigns loads to the space of segments that it drops.
+      await Promise.race(removals)
+      continue
+    }
     location.usedSizeBytes += payload.size
     try {
       await loadFromDeepStorage(location, payload, deepStorage, signal)

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { payloadOf, type SegmentPayload, segmentId } from '@svc/domain/segment'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
 import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
 import { sql } from '../postgres/index.ts'
@@ -149,18 +148,13 @@ const request = (
   const batch = { term: 5, session: server.served.session, server: name, sentAtMs: 1, requests }
   return sender.send(name, { ...batch, ...given })
 }
-const load = (payload: SegmentPayload): SegmentRequest => ({ action: 'load', payload })
+const load = (payload: SegmentPayload): SegmentRequest => ({
+  action: 'load',
+  id: payload.identifier,
+  sizeBytes: payload.size,
+  payload: JSON.stringify(payload),
+})
 const drop = (payload: SegmentPayload): SegmentRequest => ({ action: 'drop', id: payload.identifier })
-
-/** Opens the write end of a pipe if it has a reader; otherwise, returns an empty list. */
-function openIfRead(pipe: string): number[] {
-  try {
-    return [openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)]
-  } catch (error) {
-    assert.equal((error as NodeJS.ErrnoException).code, 'ENXIO')
-    return []
-  }
-}
 
 describe('a data server', () => {
   it('starts once the leader has its first report', async (scope) => {
@@ -207,40 +201,6 @@ describe('a data server', () => {
     assert.deepEqual(last?.changes, [{ id: one.identifier, change: 'dropped' }])
     assert.deepEqual(server.served.ids(), [two.identifier])
     await waitUntil('the space is free', () => reports.at(-1)?.usedSizeBytes === two.size)
-  })
-
-  it('handles as many requests at a time as it has loading threads, and twice as many of a turbo batch', async (scope) => {
-    await startLeader(scope)
-    const { context, server } = await startHistorical(scope, { 'svc.segmentCache.numLoadingThreads': '2' })
-    await server.start()
-    const sender = await openSender(scope)
-    for (const [turbo, atATime] of [
-      [true, 4],
-      [false, 2],
-    ] as const) {
-      const payloads = await Promise.all(
-        [0, 1, 2, 3, 4].map((number) => storedSegment(700 + 10 * atATime + number)),
-      )
-      // Opening a pipe blocks until its other end is opened.
-      const pipes = payloads.map(({ loadSpec }) => path.join(storageDirectory, loadSpec.path))
-      for (const pipe of pipes) {
-        rmSync(pipe)
-        execFileSync('mkfifo', [pipe])
-      }
-      await request(sender, context, server, payloads.map(load), { turbo })
-      const ends = new Map<string, number>()
-      const openAllRead = () => {
-        for (const pipe of pipes.filter((each) => !ends.has(each)))
-          for (const end of openIfRead(pipe)) ends.set(pipe, end)
-        return ends.size
-      }
-      await waitUntil('the loads', () => openAllRead() >= atATime)
-      assert.equal(openAllRead(), atATime)
-      for (const end of ends.values()) closeSync(end)
-      const others = pipes.filter((pipe) => !ends.has(pipe))
-      for (const pipe of others)
-        await waitUntil('the other loads', () => openIfRead(pipe).map((end) => closeSync(end)).length > 0)
-    }
   })
 
   it('sends the files of served segments, and no others', async (scope) => {

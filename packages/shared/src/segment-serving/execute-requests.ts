@@ -1,4 +1,5 @@
 import { describeError, Failure } from '@svc/domain/failure'
+import type { SegmentPayload } from '@svc/domain/segment'
 import { createConcurrencyLimit } from '../concurrency-limit/index.ts'
 import type { RequestBatch, SegmentRequest } from '../redis/index.ts'
 import type { SegmentCache } from '../segment-cache/index.ts'
@@ -27,14 +28,13 @@ export function createRequestExecutor(
   { settings, logger, stopping }: Pick<ServiceContext, 'settings' | 'logger' | 'stopping'>,
 ): (batch: RequestBatch) => Promise<void> {
   async function execute(request: SegmentRequest): Promise<void> {
+    const { id } = request
     if (request.action === 'load') {
-      const { identifier } = request.payload
-      await cache.load(request.payload, stopping)
-      served.add(identifier)
-      logger.debug('Loaded segment', { segment: identifier })
+      await cache.load(JSON.parse(request.payload) as SegmentPayload, stopping)
+      served.add(id)
+      logger.debug('Loaded segment', { segment: id })
       return
     }
-    const { id } = request
     // Stop serving first, so that new queries go elsewhere before the file is removed.
     served.remove(id)
     await cache.drop(id)
@@ -43,9 +43,7 @@ export function createRequestExecutor(
     logger.debug('Dropped segment', { segment: id })
   }
 
-  function noteFailure(request: SegmentRequest, error: unknown): void {
-    const { action } = request
-    const id = action === 'load' ? request.payload.identifier : request.id
+  function noteFailure({ action, id }: SegmentRequest, error: unknown): void {
     const message = error instanceof Failure ? error.message : describeError(error)
     logger.error(`Failed to ${action} segment`, { segment: id, error: message })
     log.noteFailure({ id, action, message })

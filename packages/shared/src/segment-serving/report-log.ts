@@ -40,8 +40,8 @@ export class ReportLog {
       session: served.session,
       from: since && reportedUpTo !== undefined ? reportedUpTo : 0,
       to: since ? since.next : served.sequence,
-      segments: since ? null : [...served.ids()],
-      changes: since ? [...since.changes] : [],
+      segments: since ? null : served.ids(),
+      changes: since?.changes ?? [],
       failures: this.failures.slice(0, failuresAtOnce),
     }
   }

@@ -1,8 +1,9 @@
 import { unavailable } from '@svc/domain/failure'
 import { dataSourceOfId } from '@svc/domain/segment'
 import { omittable } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 import { jsonAnswer, type Route, route, state } from '../http/index.ts'
+import { permittedItems } from '../security/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { integerParameter, textParameter } from '../wire/index.ts'
 import type { DataServer } from './data-server.ts'
@@ -51,13 +52,15 @@ export function servedSegmentsRoute(
             ({ id, change }) => ({ action: change === 'loaded' ? 'load' : 'drop', id }) as const,
           )
         : served.ids().map((id) => ({ action: 'load', id }) as const)
+      // Later changes are not in this answer, so the counter must not include them.
+      const counter = { counter: served.sequence, hash: served.session }
       return {
-        counter: { counter: served.sequence, hash: served.session },
+        counter,
         resetCounter: !since,
         requests:
           caller.identity === internalUser
             ? requests
-            : requests.filter(({ id }) => caller.sees(dataSourceOfId(id))),
+            : await permittedItems(caller, requests, ({ id }) => dataSourceOfId(id), 'SEE'),
       }
     },
   })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { segmentId } from '@svc/domain/segment'
+import { parseInterval } from '@svc/domain/time'
 import fc from 'fast-check'
+import { testCaller, testSettings } from '../testing/index.ts'
 import { ServedSegments } from './served-segments.ts'
+import { type ServedSegmentsAnswer, servedSegmentsRoute } from './served-segments-route.ts'
 
 /** A follower that polls, and gets deltas or the full list. */
 class Follower {
@@ -129,5 +133,38 @@ describe('served segments', () => {
     wait('three')
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(woken, ['one', 'two'])
+  })
+})
+
+const idOf = (partitionNum: number): string =>
+  segmentId({
+    dataSource: 'wikipedia',
+    interval: parseInterval('2026-01-01/P1D'),
+    version: 'v',
+    partitionNum,
+  })
+
+describe('the endpoint for followers', () => {
+  it('leaves a change for the next request if it happens while permissions are checked', async () => {
+    const served = new ServedSegments()
+    const context = { settings: testSettings('historical'), stopping: new AbortController().signal }
+    const { handle } = servedSegmentsRoute({ served }, context)
+    const caller = testCaller(() => true)
+    const ask = (counter: number, hash: string) =>
+      handle({
+        query: { counter, hash, timeout: 0 },
+        caller,
+        signal: context.stopping,
+      } as never) as Promise<ServedSegmentsAnswer>
+    served.add(idOf(1))
+    const asked = ask(0, served.session)
+    served.add(idOf(2))
+    const first = await asked
+    const { counter, hash } = first.counter
+    const second = await ask(counter, hash)
+    assert.deepEqual(
+      [...first.requests, ...second.requests].map(({ id }) => id),
+      [idOf(1), idOf(2)],
+    )
   })
 })

@@ -22,7 +22,8 @@ const keptChanges = 20_000
 export class ServedSegments {
   readonly session = randomUUID()
   private readonly served = new Set<string>()
-  private changes: ServedChange[] = []
+  /** A loaded segment is kept as its ID, because almost all changes of a new server are loads. */
+  private changes: (string | ServedChange)[] = []
   private dropped = 0
   private readonly waiting = new Set<() => void>()
 
@@ -47,7 +48,7 @@ export class ServedSegments {
   add(id: string): void {
     if (this.served.has(id)) return
     this.served.add(id)
-    this.note({ id, change: 'loaded' })
+    this.note(id)
   }
 
   remove(id: string): void {
@@ -57,7 +58,10 @@ export class ServedSegments {
   /** Returns the changes since a sequence number of this session, or undefined if they are no longer known. */
   since(sequence: number): ChangesSince | undefined {
     if (sequence < this.dropped || sequence > this.sequence) return undefined
-    return { changes: this.changes.slice(sequence - this.dropped), next: this.sequence }
+    const changes = this.changes
+      .slice(sequence - this.dropped)
+      .map((change): ServedChange => (typeof change === 'string' ? { id: change, change: 'loaded' } : change))
+    return { changes, next: this.sequence }
   }
 
   /** Resolves at the next change. */
@@ -70,7 +74,7 @@ export class ServedSegments {
     return { happened, cancel: () => this.waiting.delete(wake) }
   }
 
-  private note(change: ServedChange): void {
+  private note(change: string | ServedChange): void {
     this.changes.push(change)
     if (this.changes.length > 2 * keptChanges) {
       this.dropped += this.changes.length - keptChanges

@@ -1,6 +1,6 @@
 import { callJournalPath } from '@svc/domain/calls'
 import { omittable } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { CallJournal } from '../client/index.ts'
 import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 import { positiveCount } from '../wire/index.ts'

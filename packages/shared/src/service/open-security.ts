@@ -33,13 +33,10 @@ export async function openSecurity(
   const problemLog = createProblemLog(logger)
   try {
     return createSecurity(settings, users, {
-      onRefused: (user, origin, reason, knownAs) => {
+      onRefused: (user, origin, failure, knownAs) => {
         // A login that was not verified may be correct.
-        if (reason !== 'overload') logRefused(user, origin, reason)
-        audit.loginFailed(user, origin, knownAs, {
-          isThrottled: reason === 'throttle',
-          isUnverified: reason === 'overload',
-        })
+        if (failure.reason !== 'TOO_MANY_LOGINS') logRefused(user, origin, failure)
+        audit.loginFailed(user, origin, knownAs, failure)
       },
       escalator,
       onLogin: audit.loggedIn,

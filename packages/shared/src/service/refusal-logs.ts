@@ -1,6 +1,7 @@
-import type { RefusedConnection, RefusedHandshake } from '../http/index.ts'
+import type { LoginFailure, RefusedHandshake } from '@svc/domain/access'
+import type { RefusedConnection } from '../http/index.ts'
 import { createProblemLog, type Logger } from '../runtime/index.ts'
-import type { LoginOrigin, RefusalReason } from '../security/index.ts'
+import type { LoginOrigin } from '../security/index.ts'
 
 /**
  * Logs clients that were rejected because of their certificates; repeats the same rejection only at growing intervals.
@@ -19,8 +20,8 @@ export function refusedClientLog(logger: Logger) {
 export function refusedConnectionLog(logger: Logger) {
   const logs = { address: createProblemLog(logger), total: createProblemLog(logger) }
   const texts = {
-    address: 'Closed a new connection: its address has as many as [svc.server.http.maxConnectionsPerAddress]',
-    total: 'Closed a new connection: this server has as many as [svc.server.http.maxConnections]',
+    address: 'Closed a new connection: its address has reached [svc.server.http.maxConnectionsPerAddress]',
+    total: 'Closed a new connection: this server has reached [svc.server.http.maxConnections]',
   }
   return ({ address, limit }: RefusedConnection): void => logs[limit].report(texts[limit], { address })
 }
@@ -31,7 +32,7 @@ const maxRefusedServers = 1000
 /** Logs rejected logins, those of servers by name; repeats the same rejection only at growing intervals. */
 export function refusedLoginLog(logger: Logger, internalUser: string) {
   const logs = new Map<string, ReturnType<typeof createProblemLog>>()
-  return (user: string, origin: LoginOrigin, reason: RefusalReason): void => {
+  return (user: string, origin: LoginOrigin, { reason }: LoginFailure): void => {
     const { address } = origin
     // Anyone may claim to be a server: log the name only for the internal user, and only for a limited number of names.
     const isServer = origin.server !== '' && user === internalUser
@@ -40,7 +41,7 @@ export function refusedLoginLog(logger: Logger, internalUser: string) {
     const problemLog = logs.get(server) ?? createProblemLog(logger)
     logs.set(server, problemLog)
     const cause =
-      reason === 'network'
+      reason === 'FORBIDDEN_NETWORK'
         ? '[svc.auth.internalClientAllowedNetworks] on this server does not include that address'
         : `invalid escalator user [${user}] or password; correct [svc.escalator.internalClientPassword] on that server`
     problemLog.report(

@@ -1,7 +1,9 @@
+import { refusalReasons } from '@svc/domain/access'
 import { omittable } from '@svc/domain/validation'
-import { z } from 'zod'
+import * as z from 'zod'
 import { jsonAnswer, type Refusals, type Route, route, securityConfig } from '../http/index.ts'
 import type { LastEntries } from '../runtime/index.ts'
+import { directoryStepsShape } from '../shapes/index.ts'
 import { positiveCount, textParameter } from '../wire/index.ts'
 
 const max = 1000
@@ -40,7 +42,12 @@ const requestShape = z
     path: z.string(),
     status: z.int(),
     user: z.string().describe('The user name in the credentials; empty if the request had no credentials'),
-    message: z.string(),
+    message: z.string().describe('The message in the response'),
+    reason: z
+      .enum(refusalReasons)
+      .describe('Why the request was refused. The response does not contain the reason for a failed login'),
+    because: z.string(),
+    directory: directoryStepsShape,
   })
   .meta({ title: 'RefusedRequest' })
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { forbidden } from '@svc/domain/failure'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Settings } from '../config/index.ts'
 import { internal, jsonAnswer, type Route, route } from '../http/index.ts'
 import { createDatabase, waitForReset } from '../postgres/index.ts'

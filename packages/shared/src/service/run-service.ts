@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { type Role, settingsNotices } from '../config/index.ts'
 import { noFaults } from '../faults/index.ts'
 import {
@@ -8,7 +9,7 @@ import {
   type Route,
 } from '../http/index.ts'
 import { openLoginThrottle } from '../login-throttle/index.ts'
-import { collectIdleGarbage, systemClock } from '../runtime/index.ts'
+import { collectIdleGarbage, limitHeapGrowth, systemClock } from '../runtime/index.ts'
 import type { Security } from '../security/index.ts'
 import { type SecurityAudit, startSecurityAudit } from '../security-audit/index.ts'
 import { callRoutes } from './call-routes.ts'
@@ -24,6 +25,12 @@ import { createWork, type ServerWork } from './server-work.ts'
 import { startService } from './start-service.ts'
 import { statusRoutes } from './status-routes.ts'
 import { stopOnSignals, type Watch } from './stop-service.ts'
+
+/**
+ * When compiled code is stored for later starts: Node.js would do it when the server exits, but by then, V8 has discarded the
+ * code that only a start needs.
+ */
+const compiledAfterMs = 5000
 
 /** Runs a server until it is stopped. This is the only function that the `main.ts` of a service calls. */
 export async function runService(
@@ -62,6 +69,8 @@ export async function runService(
   const watches: Watch[] = [collectIdleGarbage()]
   stopOnSignals({ context, stopping, work: () => work, listeners, audit, throttle, watches })
   await startService(stopping.signal, work, options, watches, name)
+  limitHeapGrowth()
+  setTimeout(flushCompileCache, compiledAfterMs).unref()
 }
 
 function routesOf(

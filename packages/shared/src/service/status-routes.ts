@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 import { unavailable } from '@svc/domain/failure'
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   config,
   emptyAnswer,

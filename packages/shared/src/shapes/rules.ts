@@ -1,5 +1,5 @@
 import { ruleSchema } from '@svc/domain/rules'
-import { z } from 'zod'
+import * as z from 'zod'
 import { shapeOf } from '../http/index.ts'
 
 /** Schema of a list of retention rules. */

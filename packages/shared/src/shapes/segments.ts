@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Schema of a list of names or IDs. */
 export const namesShape = z.array(z.string())

@@ -1,2 +1,9 @@
 /** Long calculations that let other work run every few milliseconds. */
-export { createSlices, createTurns, finishInSlices, type NextTurn } from './slices.ts'
+export {
+  createSharedTurns,
+  createSlices,
+  createTurns,
+  finishInBackground,
+  finishInSlices,
+  type NextTurn,
+} from './slices.ts'

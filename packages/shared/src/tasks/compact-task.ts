@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import { compactTaskType as type } from '@svc/domain/compaction'
 import { type RewriteOrder, rewriteSegments } from '../compaction/rewriting/index.ts'
 import { newTaskId } from '../postgres/index.ts'
 import { prepareCompaction, publishCompaction } from './compaction-work.ts'
 import { type CompactSpec, compactTaskSchema, parseCompactSpec } from './parse-compact-spec.ts'
 import type { RunningTask, TaskType, WorkEnd, Written } from './task-type.ts'
 
-const type = 'compact'
 const noColumns = { dimensions: [], metrics: [] }
 
 /** Compaction: rewrites the segments of an interval. */

@@ -1,3 +1,4 @@
+import { indexTaskType as type } from '@svc/domain/ingestion'
 import {
   type HttpInputLimits,
   httpInputLimitsOf,
@@ -16,8 +17,6 @@ interface IndexOrder {
   readonly access: InputAccess
   readonly httpLimits: HttpInputLimits
 }
-
-const type = 'index_parallel'
 
 /** Ingestion. */
 export const indexTask: TaskType<IndexSpec, IndexOrder> = {

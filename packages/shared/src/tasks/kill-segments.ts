@@ -72,6 +72,7 @@ export async function killSegments(
         const erased = await eraseUnused(
           transaction,
           selected.map(({ id }) => id),
+          taskId,
         )
         const progress = {
           erasedSegments: erasedSegments + erased.length,

@@ -1,4 +1,9 @@
-import { type CompactionConfig, parseCompactionConfig, readCompactionConfig } from '@svc/domain/compaction'
+import {
+  type CompactionConfig,
+  compactTaskType,
+  parseCompactionConfig,
+  readCompactionConfig,
+} from '@svc/domain/compaction'
 import { bucketOf, type Granularity, type Interval, readInterval } from '@svc/domain/time'
 import {
   described,
@@ -47,12 +52,12 @@ const readInput = readByType<{ readonly interval: Interval; readonly segments: r
 })
 
 const readTask = readFields({
-  type: readOneOf(['compact']),
+  type: readOneOf([compactTaskType]),
   id: optional(readName()),
   groupId: optional(readName()),
   dataSource: readDatasourceName,
   ioConfig: readFields({
-    type: optional(readOneOf(['compact'])),
+    type: optional(readOneOf([compactTaskType])),
     inputSpec: readInput,
     dropExisting: optional(readFlag),
   }),

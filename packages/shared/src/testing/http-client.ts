@@ -1,6 +1,8 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as sendPlain } from 'node:http'
 import { request as sendOverTls, Agent as TlsAgent } from 'node:https'
+import { Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
+import type { ConnectionOptions } from 'node:tls'
 
 /** One request; the path is sent exactly as given, and only headers that describe the body are added. */
 export interface SentRequest {
@@ -10,9 +12,13 @@ export interface SentRequest {
   readonly json?: unknown
   /** Sent unchanged, instead of `json`. */
   readonly text?: string | Buffer | undefined
+  /** Sent unchanged as they are produced, without a length, instead of `json`. */
+  readonly pieces?: Iterable<string> | AsyncIterable<string>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** `name:password`, instead of the client's own; null for none. */
   readonly credentials?: string | null
+  /** Closes the connection when aborted. */
+  readonly signal?: AbortSignal
 }
 
 /** The response. */
@@ -28,6 +34,8 @@ export interface Answer {
 export interface HttpClient {
   readonly url: string
   send(request: SentRequest): Promise<Answer>
+  /** Returns the response as soon as its headers have arrived. The caller reads the body. */
+  open(request: SentRequest): Promise<IncomingMessage>
   /** Returns the JSON of a GET. Throws if the status is not 200. */
   get<Json>(path: string): Promise<Json>
   /** Posts JSON. Throws if the status is not 200. */
@@ -45,6 +53,8 @@ export interface HttpClientOptions {
   readonly serverName?: string | undefined
   /** The local address to connect from. */
   readonly localAddress?: string | undefined
+  /** Other options of its connections. */
+  readonly connection?: ConnectionOptions | undefined
   /** Sees every answer before the caller does; the caller gets the errors that it throws. */
   readonly onAnswer?: ((request: SentRequest, answer: Answer) => void) | undefined
 }
@@ -58,7 +68,7 @@ export function basicAuthorization(credentials: string): string {
 
 /** Creates a client for the server at `url`. Its connections are reused until it is closed. */
 export function createHttpClient(url: string, options: HttpClientOptions = {}): HttpClient {
-  const { trusted, credentials, serverName, localAddress, onAnswer } = options
+  const { trusted, credentials, serverName, localAddress, connection, onAnswer } = options
   const { protocol, hostname, port } = new URL(url)
   const hasTls = protocol === 'https:'
   const server = {
@@ -68,10 +78,11 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
     ...(trusted === undefined ? {} : { ca: trusted }),
     ...(serverName === undefined ? {} : { servername: serverName }),
     ...(localAddress === undefined ? {} : { localAddress }),
+    ...connection,
   }
 
-  async function send(sent: SentRequest): Promise<Answer> {
-    const { method = 'GET', path, json, text } = sent
+  async function open(sent: SentRequest): Promise<IncomingMessage> {
+    const { method = 'GET', path, json, text, pieces, signal } = sent
     const user = sent.credentials === undefined ? credentials : sent.credentials
     const content = text ?? (json === undefined ? undefined : JSON.stringify(json))
     const body = content === undefined ? undefined : Buffer.from(content)
@@ -83,7 +94,8 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
     }
     const attempt = () =>
       new Promise<IncomingMessage>((resolve, reject) => {
-        const request = (hasTls ? sendOverTls : sendPlain)({ ...server, method, path, headers }, resolve)
+        const target = { ...server, method, path, headers, ...(signal ? { signal } : {}) }
+        const request = (hasTls ? sendOverTls : sendPlain)(target, resolve)
         const timer = setTimeout(() => {
           request.destroy(new Error(`No answer within ${answerTimeoutMs} ms: ${method} ${url}${path}`))
         }, answerTimeoutMs)
@@ -94,9 +106,14 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
           if (method === 'GET' && request.reusedSocket && error.code === 'ECONNRESET') resolve(attempt())
           else reject(error)
         })
-        request.end(body)
+        if (pieces === undefined) request.end(body)
+        else Readable.from(pieces).on('error', reject).pipe(request)
       })
-    const response = await attempt()
+    return await attempt()
+  }
+
+  async function send(sent: SentRequest): Promise<Answer> {
+    const response = await open(sent)
     const answered = await textOf(response)
     const status = response.statusCode ?? 0
     const answer = { status, headers: response.headers, text: answered, json: parseJson(answered) }
@@ -113,6 +130,7 @@ export function createHttpClient(url: string, options: HttpClientOptions = {}): 
   return {
     url,
     send,
+    open,
     get: async <Json>(path: string) => (await sendExpectingSuccess({ path })).json as Json,
     post: (path, json, headers = {}) => sendExpectingSuccess({ method: 'POST', path, json, headers }),
     close: () => server.agent.destroy(),

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '../config/index.ts'
 import type { Listeners } from '../http/index.ts'
+import { retry } from '../retry/index.ts'
 import { testSettings } from './settings.ts'
 import { freePort, type Scope } from './temporary.ts'
 
@@ -34,19 +35,16 @@ export async function openPorts(
   scope: Scope,
   properties: Readonly<Record<string, string>>,
   handler: RequestListener,
-  attempts = 5,
 ): Promise<Listeners> {
-  const ports = {
-    'svc.plaintextPort': String(await freePort()),
-    'svc.tlsPort': String(await freePort()),
+  const open = async (): Promise<Listeners> => {
+    const ports = {
+      'svc.plaintextPort': String(await freePort()),
+      'svc.tlsPort': String(await freePort()),
+    }
+    return await listenWithStores(testSettings('router', { ...ports, ...properties }), handler)
   }
-  try {
-    const listeners = await listenWithStores(testSettings('router', { ...ports, ...properties }), handler)
-    scope.after(() => listeners.close(0))
-    return listeners
-  } catch (error) {
-    // The connection of another test may have got the port in the meantime.
-    if (attempts === 1) throw error
-    return await openPorts(scope, properties, handler, attempts - 1)
-  }
+  // The connection of another test may have got the port in the meantime.
+  const listeners = await retry(open, { isTemporary: () => true, delayMs: 0, maxAttempts: 5 })
+  scope.after(() => listeners.close(0))
+  return listeners
 }

@@ -55,15 +55,7 @@ export async function createTestContext(
   const database = stores.connect(4, settings.get('svc.service'))
   const discovery = parts.startDiscovery(database, settings, logger)
   const stopping = new AbortController()
-  const node = {
-    name: `127.0.0.1:${port}`,
-    role,
-    service: settings.get('svc.service'),
-    host: '127.0.0.1',
-    plaintextPort: port,
-    tlsPort: null,
-    details: {},
-  }
+  const node = nodeAt(port, role, settings.get('svc.service'))
   const tlsStores = parts.fixedStores({ server: undefined, client: {} })
   const escalator = parts.createEscalator(settings)
   const client = parts.createServiceClient(settings, () => `${role} ${node.name}`, discovery, tlsStores, {
@@ -112,6 +104,16 @@ export async function createTestContext(
     beginToStop: () => stopping.abort(),
   }
 }
+
+const nodeAt = (port: number, role: Role, service: string) => ({
+  name: `127.0.0.1:${port}`,
+  role,
+  service,
+  host: '127.0.0.1',
+  plaintextPort: port,
+  tlsPort: null,
+  details: {},
+})
 
 function changingUsers() {
   let current: UsersAndRoles = { version: 0, authenticators: {}, authorizers: {} }

@@ -15,6 +15,15 @@ export function temporaryFolder(scope: Scope): string {
   return folder
 }
 
+/** Sets the PATH of this process until the end of the scope. */
+export function setPath(scope: Scope, searchPath: string): void {
+  const before = process.env.PATH
+  scope.after(() => {
+    process.env.PATH = before
+  })
+  process.env.PATH = searchPath
+}
+
 /** Returns a local port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer()

@@ -1,19 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
+import type { DescribedCertificate } from '@svc/domain/access'
 import { cutText } from '@svc/domain/validation'
-
-/** A certificate, as text. Times are ISO 8601. */
-export interface DescribedCertificate {
-  /** Who it is for, such as `CN=broker`. */
-  readonly subject: string
-  /** The authority that signed it. */
-  readonly issuer: string
-  readonly serialNumber: string
-  /** The names and addresses that it is valid for, such as `DNS:broker`. */
-  readonly names: string
-  readonly validFrom: string
-  readonly validTo: string
-  readonly fingerprint: string
-}
 
 // A certificate may contain megabytes of names.
 const maxTextLength = 1000

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import forge from 'node-forge'
-import { deriveKeysNatively } from '../key-derivation/index.ts'
+import { deriveKeysNatively } from '../pkcs12/index.ts'
 import type { StoreEntries } from './store-entries.ts'
 
 deriveKeysNatively(forge)

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
+import type { DescribedCertificate } from '@svc/domain/access'
 import { describeError } from '@svc/domain/failure'
-import { type DescribedCertificate, describeCertificate } from './describe-certificate.ts'
+import { describeCertificate } from './describe-certificate.ts'
 import type { ClientTls } from './tls-stores.ts'
 
 /** What a server presents to its callers. */

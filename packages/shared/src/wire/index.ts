@@ -11,6 +11,7 @@ export {
   intervalParameter,
   positiveCount,
   presence,
+  presenceUnlessFalse,
   severalOf,
   textParameter,
 } from './query-parameters.ts'

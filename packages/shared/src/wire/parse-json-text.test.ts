@@ -117,7 +117,7 @@ describe('a JSON text that is parsed in pieces', () => {
     }
   })
 
-  it('pauses after each piece, also within a long string', () => {
+  it('pauses after each piece, even within a long string', () => {
     const longString = 'x'.repeat(20_000)
     const text = JSON.stringify({ list: Array(10_000).fill({}), deep: { text: longString } })
     const steps = parseInPieces(text, {

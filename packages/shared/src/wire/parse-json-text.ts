@@ -1,3 +1,4 @@
+import { setField } from '@svc/domain/json'
 import { finishInSlices } from '../slices/index.ts'
 import {
   backslash,
@@ -30,13 +31,23 @@ const usualLengths: PieceLengths = {
 
 /** An object or list whose end has not been reached. */
 interface OpenContainer {
-  readonly isObject: boolean
+  isObject: boolean
   /** Index of its first character. */
-  readonly openAt: number
+  openAt: number
   /** Index of the first character of its current member. */
   memberAt: number
   /** Its value, once its members are parsed in pieces, and the index of the first member that is not parsed yet. */
-  built?: { readonly value: unknown; parsedTo: number; endsWithChild: boolean }
+  built: { readonly value: unknown; parsedTo: number; endsWithChild: boolean } | undefined
+}
+
+/** Returns a container that begins at `openAt`. It reuses one of `closed`, because a text may contain millions of them. */
+function opened(closed: OpenContainer[], isObject: boolean, openAt: number): OpenContainer {
+  const container = closed.pop()
+  if (!container) return { isObject, openAt, memberAt: openAt + 1, built: undefined }
+  container.isObject = isObject
+  container.openAt = openAt
+  container.memberAt = openAt + 1
+  return container
 }
 
 /**
@@ -54,6 +65,7 @@ export function* parseInPieces(
   { pieceLength, minLongStringLength, stringPieceLength }: PieceLengths,
 ): Generator<undefined, unknown> {
   const open: OpenContainer[] = []
+  const closed: OpenContainer[] = []
   let parsedTo = 0
   let pauseAt = stringPieceLength
   for (let index = 0; index < text.length; index++) {
@@ -64,7 +76,8 @@ export function* parseInPieces(
     }
     const character = text.charCodeAt(index)
     if (character === quote) {
-      const end = yield* endOfString(text, index, stringPieceLength)
+      const nextQuote = unescapedQuote(text, index + 1)
+      const end = nextQuote >= 0 ? nextQuote : yield* endOfString(text, index, stringPieceLength)
       const container = open.at(-1)
       const isLong = end - index >= minLongStringLength
       if (isLong && !container) {
@@ -79,7 +92,7 @@ export function* parseInPieces(
       }
       index = end
     } else if (character === openBrace || character === openBracket)
-      open.push({ isObject: character === openBrace, openAt: index, memberAt: index + 1 })
+      open.push(opened(closed, character === openBrace, index))
     else if (character === comma) {
       const container = open.at(-1)
       if (!container) throw invalid(index)
@@ -94,7 +107,10 @@ export function* parseInPieces(
       const container = open.pop()
       if (container?.isObject !== (character === closeBrace)) throw invalid(index)
       const { built } = container
-      if (!built) continue
+      if (!built) {
+        closed.push(container)
+        continue
+      }
       parsedTo = index + 1
       // An empty list has no members; after a comma there must be one.
       if (built.endsWithChild || container.memberAt > container.openAt + 1)
@@ -110,6 +126,15 @@ export function* parseInPieces(
   }
   // Nothing was long enough to be parsed in pieces, or the text ends too early.
   return JSON.parse(text)
+}
+
+/**
+ * Returns the index of the next quote, or -1 if it may be escaped. Most strings end there, and a generator for each of them
+ * would be most of the garbage.
+ */
+function unescapedQuote(text: string, from: number): number {
+  const at = text.indexOf('"', from)
+  return at > 0 && text.charCodeAt(at - 1) !== backslash ? at : -1
 }
 
 /** Returns the index of the quote that ends the string. Pauses after each piece, because every quote may be an escape. */
@@ -207,13 +232,6 @@ function parseMembers(text: string, { isObject, built }: OpenContainer, to: numb
   }
   built.parsedTo = to + 1
   built.endsWithChild = false
-}
-
-function setField(object: Record<string, unknown>, key: string, value: unknown): void {
-  // An assignment would set the prototype instead.
-  if (key === '__proto__')
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-  else object[key] = value
 }
 
 /** Whether only spaces surround the value between two characters of a text. */

@@ -12,6 +12,13 @@ import {
 /** Reads a query parameter that is true if present, regardless of its value (`?full`). */
 export const presence: Reader<boolean> = described({}, (value) => value !== undefined)
 
+/** Like `presence`, but the value `false` has its usual meaning: for parameters that allow what is otherwise forbidden. */
+export const presenceUnlessFalse: Reader<boolean> = described(
+  {},
+  // It may be repeated.
+  (value) => value !== undefined && ![value].flat().every((one) => one === 'false'),
+)
+
 /** Reads a query parameter that may not be repeated. */
 export const textParameter: Reader<string> = described({ type: 'string' }, (value, field) => {
   if (typeof value !== 'string') throw refuse(field, value, 'a single string')

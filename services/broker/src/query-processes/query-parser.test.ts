@@ -12,7 +12,7 @@ describe('a parser', () => {
   const constant = "SELECT * FROM one WHERE __time >= TIMESTAMP '2001-02-01'"
   const withMacro = "SELECT * FROM two WHERE __time >= time_shift(TIMESTAMP '2001-02-01', 'P1M', 1)"
 
-  it('returns the same for a query whatever it parsed before', async () => {
+  it('returns the same result for a query, whatever it parsed before', async () => {
     const expected = new Map<string, unknown>()
     for (const sql of [constant, withMacro]) expected.set(sql, await tables(sql))
     for (const sql of [withMacro, withMacro, constant, constant, withMacro])

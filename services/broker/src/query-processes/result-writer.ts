@@ -16,6 +16,7 @@ import {
   DuckDBUnionValue,
   type DuckDBValue,
 } from '@duckdb/node-api'
+import { jsonListOfTexts, jsonObjectOfMemberTexts, jsonObjectOfTexts, memberText } from '@svc/domain/json'
 import { nativeScalarType } from './native-type.ts'
 import type { AnswerStyle } from './query-protocol.ts'
 
@@ -85,17 +86,11 @@ function jsonText(value: DuckDBValue, type?: DuckDBType): string {
   if (instant !== undefined) return JSON.stringify(instantText(instant))
   if (value instanceof DuckDBDecimalValue) return value.toString()
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue)
-    return `[${value.items.map((item) => jsonText(item)).join(',')}]`
-  if (value instanceof DuckDBStructValue) {
-    return `{${Object.entries(value.entries)
-      .map(([name, entry]) => `${JSON.stringify(name)}:${jsonText(entry)}`)
-      .join(',')}}`
-  }
-  if (value instanceof DuckDBMapValue) {
-    return `{${value.entries
-      .map(({ key, value: entry }) => `${JSON.stringify(plainText(key))}:${jsonText(entry)}`)
-      .join(',')}}`
-  }
+    return jsonListOfTexts(value.items.map((item) => jsonText(item)))
+  if (value instanceof DuckDBStructValue)
+    return jsonObjectOfTexts(Object.entries(value.entries).map(([name, entry]) => [name, jsonText(entry)]))
+  if (value instanceof DuckDBMapValue)
+    return jsonObjectOfTexts(value.entries.map(({ key, value: entry }) => [plainText(key), jsonText(entry)]))
   if (value instanceof DuckDBUnionValue) return jsonText(value.value)
   if (value instanceof DuckDBBlobValue) return JSON.stringify(Buffer.from(value.bytes).toString('base64'))
   return JSON.stringify(String(value))
@@ -168,16 +163,10 @@ export function createResultWriter(style: AnswerStyle, columns: readonly ResultC
 }
 
 function objectWriter(style: AnswerStyle, columns: readonly ResultColumn[]): ResultWriter {
-  const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`)
-  const row = (values: readonly DuckDBValue[]): string => {
-    let text = '{'
-    for (let index = 0; index < columns.length; index++) {
-      if (index > 0) text += ','
-      text += keys[index] as string
-      text += jsonText(values[index] as DuckDBValue, (columns[index] as ResultColumn).type)
-    }
-    return `${text}}`
-  }
+  // The names are the same in every row.
+  const keys = columns.map(({ name }) => memberText([name, '']))
+  const row = (values: readonly DuckDBValue[]): string =>
+    jsonObjectOfMemberTexts(values.map((value, index) => keys[index] + jsonText(value, columns[index]?.type)))
   const described = ({ type }: ResultColumn): string => {
     if (!style.typesHeader && !style.sqlTypesHeader) return 'null'
     const types = {
@@ -187,20 +176,14 @@ function objectWriter(style: AnswerStyle, columns: readonly ResultColumn[]): Res
     return JSON.stringify(types)
   }
   const header = style.header
-    ? [`{${columns.map((column, index) => `${keys[index]}${described(column)}`).join(',')}}`]
+    ? [jsonObjectOfTexts(columns.map((column) => [column.name, described(column)]))]
     : []
   return style.format === 'object' ? listWriter(header, row) : lineWriter(header, row)
 }
 
 function arrayWriter(style: AnswerStyle, columns: readonly ResultColumn[]): ResultWriter {
-  const row = (values: readonly DuckDBValue[]): string => {
-    let text = '['
-    for (let index = 0; index < columns.length; index++) {
-      if (index > 0) text += ','
-      text += jsonText(values[index] as DuckDBValue, (columns[index] as ResultColumn).type)
-    }
-    return `${text}]`
-  }
+  const row = (values: readonly DuckDBValue[]): string =>
+    jsonListOfTexts(values.map((value, index) => jsonText(value, columns[index]?.type)))
   const header = headerRows(style, columns).map((names) => JSON.stringify(names))
   return style.format === 'array' ? listWriter(header, row) : lineWriter(header, row)
 }

@@ -33,10 +33,7 @@ interface TestQuery {
 
 /** Creates a folder with data and a secret file next to it, and processes to query the data, until the tests of the file end. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-query-'))
-  const spillDirectory = path.join(folder, 'spill')
-  mkdirSync(spillDirectory)
-  writeFileSync(path.join(folder, 'secret.csv'), 'secret\n1\n')
+  const { folder, spillDirectory } = createFolders()
   const processes = createQueryProcesses({
     maxRunning: 2,
     maxQueued: 1,
@@ -103,6 +100,14 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     }
   }
   return { folder, processes, writeParquet, query, file, timesOf }
+}
+
+function createFolders() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-query-'))
+  const spillDirectory = path.join(folder, 'spill')
+  mkdirSync(spillDirectory)
+  writeFileSync(path.join(folder, 'secret.csv'), 'secret\n1\n')
+  return { folder, spillDirectory }
 }
 
 /** Validates a query that may only read the table `wiki`. */

@@ -1,7 +1,8 @@
 import { authenticated, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
 import { type Database, loadDatasourceNames, loadSegmentRecords } from '@svc/shared/postgres'
+import { permittedNames } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const maxChecked = 200
 
@@ -14,8 +15,7 @@ export function datasourceRoutes(database: Database): Route[] {
       access: authenticated,
       summary: 'List the datasources that the caller may query',
       answers: [jsonAnswer(namesShape)],
-      handle: async ({ caller }) =>
-        (await loadDatasourceNames(database, false)).filter((name) => caller.can('READ', 'DATASOURCE', name)),
+      handle: async ({ caller }) => await permittedNames(caller, await loadDatasourceNames(database, false)),
     }),
     route({
       method: 'GET',

@@ -26,13 +26,13 @@ import {
   titled,
 } from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
+import { assertAccess } from '@svc/shared/security'
 import { nativeScalarType, type QuerySession } from '../query-processes/index.ts'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
 import { limited } from './request-limits.ts'
 import {
-  assertMayRead,
   type CallerQuery,
   limitsOf,
   notLoadedOf,
@@ -150,7 +150,7 @@ export async function runNativeQuery(
   begin: (notLoaded: Readonly<Record<string, number>>) => void,
 ): Promise<void> {
   const { dataSource } = query
-  assertMayRead(caller, dataSource)
+  await assertAccess(caller, dataSource)
   onRead([dataSource])
   const times = query.intervals && (await timesOf(query.intervals))
   await withSession(engine, { caller, signal }, async (session, folder) => {

@@ -12,7 +12,7 @@ import {
   streamed,
 } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AnswerStyle } from '../query-processes/index.ts'
 import { readNativeQuery, runNativeQuery } from './native-query.ts'
 import { responseContext } from './response-context.ts'
@@ -169,8 +169,8 @@ const cancelRoutes = ({ sql, native }: CancellableQueries): Route[] => [
     access: readOfQuery,
     summary: 'Cancel running SQL queries by ID',
     answers: [cancelling],
-    handle: ({ params: { queryId = '' }, caller }) => {
-      if (sql.cancel(queryId, caller) === 0)
+    handle: async ({ params: { queryId = '' }, caller }) => {
+      if ((await sql.cancel(queryId, caller)) === 0)
         throw notFound(`SQL query [${queryId}] is not running`, { queryId })
       return accepted
     },
@@ -181,8 +181,8 @@ const cancelRoutes = ({ sql, native }: CancellableQueries): Route[] => [
     access: readOfQuery,
     summary: 'Cancel running native queries by ID; succeeds even if no such query is running',
     answers: [cancelling],
-    handle: ({ params: { queryId = '' }, caller }) => {
-      native.cancel(queryId, caller)
+    handle: async ({ params: { queryId = '' }, caller }) => {
+      await native.cancel(queryId, caller)
       return accepted
     },
   }),

@@ -4,12 +4,11 @@ import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { missingPermission } from '@svc/domain/access'
 import { Failure, forbidden, timedOut } from '@svc/domain/failure'
 import { type Interval, joinIntervals } from '@svc/domain/time'
 import type { Settings } from '@svc/shared/config'
 import { identifier } from '@svc/shared/duckdb'
-import type { Caller } from '@svc/shared/security'
+import { assertAccess, type Caller } from '@svc/shared/security'
 import type {
   AnswerStyle,
   DatasourceRelation,
@@ -86,7 +85,7 @@ export async function runStatement(
       parameters: query.parameters,
       schema: query.schema,
     })
-    const datasources = datasourcesOf(query, tables)
+    const datasources = await datasourcesOf(query, tables)
     query.onRead([...datasources.keys()])
     const system = systemTablesOf(query, tables)
     const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
@@ -176,19 +175,13 @@ export function notLoadedOf({ tables }: PreparedTables): Record<string, number> 
   )
 }
 
-/** Throws forbidden if the caller may not read a datasource, whether or not it exists. */
-export function assertMayRead(caller: Caller, dataSource: string): void {
-  if (caller.can('READ', 'DATASOURCE', dataSource)) return
-  throw missingPermission('READ', 'DATASOURCE', dataSource)
-}
-
 /** Returns the datasources of a query, with the offset of the first mention of each. */
-function datasourcesOf({ caller, sql }: CallerQuery, tables: readonly TableReference[]) {
+async function datasourcesOf({ caller, sql }: CallerQuery, tables: readonly TableReference[]) {
   const places = new Map<string, number | undefined>()
   const written = new Map<string, string>()
   for (const { schema, name, offset } of tables) {
     if (schema === 'sys' || schema === 'information_schema') continue
-    assertMayRead(caller, name)
+    await assertAccess(caller, name)
     const other = written.get(name.toLowerCase()) ?? name
     if (other !== name) {
       throw queryFailure(

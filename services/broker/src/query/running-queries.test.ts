@@ -2,17 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
+import { testCaller } from '@svc/shared/testing'
 import { createRunningQueries, whileCancellable } from './running-queries.ts'
 
-const callerOf = (authenticator: string, identity: string, ...readable: string[]): Caller => ({
-  identity,
-  authenticator,
-  groups: [],
-  compatibility: false,
-  can: (action, _type, name) => action === 'READ' && readable.includes(name),
-  hasAny: () => readable.length > 0,
-  sees: () => false,
-})
+const callerOf = (authenticator: string, identity: string, ...readable: string[]): Caller =>
+  testCaller((action, _type, name) => action === 'READ' && readable.includes(name), {
+    identity,
+    authenticator,
+  })
 const ann = callerOf('basic', 'ann')
 const bob = callerOf('basic', 'bob', 'wiki')
 const operator = callerOf('basic', 'operator', 'STATE')
@@ -52,22 +49,22 @@ describe('canceling queries', () => {
     ],
   ]
   for (const [name, who, reads, expected] of cases) {
-    it(name, () => {
+    it(name, async () => {
       const queries = createRunningQueries()
       const query = queries.begin('a', ann)
       if (reads) query.onRead(reads)
-      if (typeof expected === 'number') assert.equal(queries.cancel('a', who), expected)
-      else assert.throws(() => queries.cancel('a', who), expected)
+      if (typeof expected === 'number') assert.equal(await queries.cancel('a', who), expected)
+      else await assert.rejects(queries.cancel('a', who), expected)
       assert.equal(query.signal.aborted, expected === 1)
       if (expected === 1) assert.equal((query.signal.reason as Failure).code, 'cancelled')
     })
   }
 
-  it('cancels only queries that have the id and that the caller may cancel', () => {
+  it('cancels only queries that have the id and that the caller may cancel', async () => {
     const queries = createRunningQueries()
     const begun = ['a', 'a', 'a', 'b'].map((id) => queries.begin(id, ann))
     for (const [index, reads] of ['wiki', 'secret', 'wiki', 'wiki'].entries()) begun[index]?.onRead([reads])
-    assert.equal(queries.cancel('a', bob), 2)
+    assert.equal(await queries.cancel('a', bob), 2)
     assert.deepEqual(
       begun.map(({ signal }) => signal.aborted),
       [true, false, true, false],
@@ -78,6 +75,6 @@ describe('canceling queries', () => {
     const queries = createRunningQueries()
     assert.equal(await whileCancellable(queries, 'a', ann, async () => queries.cancel('a', ann)), 1)
     await assert.rejects(whileCancellable(queries, 'a', ann, () => Promise.reject(new Error('no'))))
-    assert.equal(queries.cancel('a', ann), 0)
+    assert.equal(await queries.cancel('a', ann), 0)
   })
 })

@@ -1,5 +1,5 @@
 import { cancelled, forbidden } from '@svc/domain/failure'
-import type { Caller } from '@svc/shared/security'
+import { type Caller, permittedNames } from '@svc/shared/security'
 
 /** A running query, as seen by the code that runs it. */
 export interface QueryInProgress {
@@ -17,7 +17,7 @@ export interface RunningQueries {
    * Cancels the queries with an id that the caller may cancel, and returns their number. Throws forbidden if there are
    * queries with the id, but the caller may not cancel any of them.
    */
-  cancel(id: string, caller: Caller): number
+  cancel(id: string, caller: Caller): Promise<number>
 }
 
 interface RunningQuery {
@@ -47,9 +47,10 @@ export function createRunningQueries(): RunningQueries {
         },
       }
     },
-    cancel: (id, caller) => {
+    cancel: async (id, caller) => {
       const found = [...(byId.get(id) ?? [])]
-      const allowed = found.filter((query) => mayCancel(caller, query))
+      const allowed: RunningQuery[] = []
+      for (const query of found) if (await mayCancel(caller, query)) allowed.push(query)
       // Until a query is parsed, other users must not learn that it exists.
       const parsed = found.filter(({ dataSources }) => dataSources !== undefined)
       if (allowed.length === 0 && parsed.length > 0) throw forbidden(permissionToCancel(parsed))
@@ -69,11 +70,11 @@ const permissionToCancel = (queries: readonly RunningQuery[]): string =>
  * Returns whether a caller may cancel a query. If the query reads no datasource or is not parsed yet, only its own
  * caller and users who may read the state may cancel it.
  */
-function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQuery): boolean {
+async function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQuery): Promise<boolean> {
   if (own.identity === caller.identity && own.authenticator === caller.authenticator) return true
   return dataSources.length === 0
     ? caller.can('READ', 'STATE', 'STATE')
-    : dataSources.every((name) => caller.can('READ', 'DATASOURCE', name))
+    : (await permittedNames(caller, dataSources)).length === dataSources.length
 }
 
 /** Runs the work of a query, which can be canceled by its id in the meantime. */

@@ -1,4 +1,4 @@
-import { jsonList } from '@svc/shared/http'
+import { jsonList } from '@svc/domain/json'
 
 // A batch of many or long rows is sent earlier, so that it does not fill the memory.
 const maxBatchSizeBytes = 4 * 2 ** 20

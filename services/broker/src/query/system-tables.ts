@@ -13,7 +13,7 @@ import {
   type StoredSegment,
   type StoredTask,
 } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, type Caller, permittedItems, permittedNames } from '@svc/shared/security'
 import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/segment-serving'
 import { withExactLimits } from '@svc/shared/wire'
 import type { TableSources } from './prepare-tables.ts'
@@ -62,16 +62,13 @@ const columns = (definition: string): Readonly<Record<string, string>> =>
       .map((column) => (column.endsWith('#') ? [column.slice(0, -1), bigintType] : [column, text])),
   )
 
-const mayRead = (caller: Caller, dataSource: string): boolean => caller.can('READ', 'DATASOURCE', dataSource)
-
 function assertReadsState(caller: Caller, table: string): void {
   if (caller.can('READ', 'STATE', 'STATE')) return
   throw forbidden(`Table [sys.${table}] requires permission [READ] on [STATE]`)
 }
 
 async function readableDatasources({ sources, caller }: SystemTableInput): Promise<string[]> {
-  const names = await loadDatasourceNames(sources.context.database, false)
-  return names.filter((name) => mayRead(caller, name))
+  return await permittedNames(caller, await loadDatasourceNames(sources.context.database, false))
 }
 
 async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
@@ -250,8 +247,9 @@ async function* serverSegmentRows(input: SystemTableInput): AsyncIterable<System
 }
 
 async function* taskRows({ sources, caller, signal }: SystemTableInput): AsyncIterable<SystemRow> {
-  const mayReadTasksOf = (dataSource: string) => mayRead(caller, dataSource)
-  for await (const page of pagesOfReadableTasks(sources.context.database, mayReadTasksOf)) {
+  for await (const page of pagesOfReadableTasks(sources.context.database, (names) =>
+    accessTo(caller, names),
+  )) {
     signal.throwIfAborted()
     yield* page.map(describeTask)
   }
@@ -295,19 +293,21 @@ async function supervisorRows({ sources, caller, signal }: SystemTableInput): Pr
     path: '/svc/indexer/v1/supervisor?full',
     signal,
   })
-  return supervisors
-    .filter(({ dataSource }) => dataSource !== undefined && mayRead(caller, dataSource))
-    .map(({ id, dataSource, state, detailedState, healthy, suspended, spec }) => ({
-      supervisor_id: id,
-      datasource: dataSource,
-      state: state ?? null,
-      detailed_state: detailedState ?? null,
-      healthy: healthy ? 1 : 0,
-      type: spec?.type ?? null,
-      source: dataSource,
-      suspended: suspended ? 1 : 0,
-      spec: spec === undefined ? null : JSON.stringify(spec),
-    }))
+  const known = supervisors.flatMap(({ dataSource, ...one }) =>
+    dataSource === undefined ? [] : [{ ...one, dataSource }],
+  )
+  const readable = await permittedItems(caller, known, ({ dataSource }) => dataSource)
+  return readable.map(({ id, dataSource, state, detailedState, healthy, suspended, spec }) => ({
+    supervisor_id: id,
+    datasource: dataSource,
+    state: state ?? null,
+    detailed_state: detailedState ?? null,
+    healthy: healthy ? 1 : 0,
+    type: spec?.type ?? null,
+    source: dataSource,
+    suspended: suspended ? 1 : 0,
+    spec: spec === undefined ? null : JSON.stringify(spec),
+  }))
 }
 
 /** Returns the tables that the caller may see. The columns of datasources are included only if `withColumns` is set. */

@@ -82,7 +82,7 @@ export function followHistorical(
     async () => {
       await fetchChanges(waitMs, waitMs + 10_000)
       delay.reset()
-      problemLog.over(`Segment changes arrive again from historical [${node.name}]`)
+      problemLog.over(`Resumed getting segment changes from historical [${node.name}]`)
     },
     (error) => {
       if (stopping.aborted || controller.signal.aborted) return undefined

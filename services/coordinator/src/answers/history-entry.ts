@@ -1,9 +1,10 @@
+import { jsonList } from '@svc/domain/json'
 import { formatInstant } from '@svc/domain/time'
 import { createConcurrencyLimit } from '@svc/shared/concurrency-limit'
-import { JsonPieces, jsonList } from '@svc/shared/http'
+import { JsonPieces } from '@svc/shared/http'
 import { type AuditQuery, loadAuditInPages, type Queries, type StoredAuditEntry } from '@svc/shared/postgres'
 import { auditInfoShape } from '@svc/shared/shapes'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Shape of a history entry. */
 export const historyEntryShape = z

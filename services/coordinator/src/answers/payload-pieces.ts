@@ -1,4 +1,4 @@
-import { jsonList, jsonObjectOf, jsonOf } from '@svc/shared/http'
+import { jsonList, jsonObjectOf, jsonOf } from '@svc/domain/json'
 import { type Database, loadPayloadTexts } from '@svc/shared/postgres'
 
 // Payloads per read.

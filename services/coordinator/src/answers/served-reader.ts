@@ -1,5 +1,5 @@
-import { jsonObjectOfTexts } from '@svc/domain/json'
-import { JsonPieces, jsonObject, jsonObjectOf, jsonOf } from '@svc/shared/http'
+import { jsonObject, jsonObjectOf, jsonObjectOfTexts, jsonOf } from '@svc/domain/json'
+import { JsonPieces } from '@svc/shared/http'
 import type { Database } from '@svc/shared/postgres'
 import {
   byInterval,

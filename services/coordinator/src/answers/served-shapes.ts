@@ -1,5 +1,5 @@
 import { namesShape, segmentShape } from '@svc/shared/shapes'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Total size of segments in bytes and their number. */
 export const sizeAndCountShape = z.object({ size: z.int(), count: z.int() }).meta({ title: 'SizeAndCount' })

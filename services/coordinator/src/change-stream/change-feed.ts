@@ -5,7 +5,7 @@ import type { RulesByName } from '@svc/domain/rules'
 import { serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
-import type { ClusterState, ClusterStateTracker } from '../cluster-state/index.ts'
+import type { ClusterStateTracker, CompleteClusterState } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -33,7 +33,7 @@ export interface Changes {
   /** Whether servers, their replicas, or their load queues changed. */
   readonly servers: boolean
   /** Undefined if it is the same as before. */
-  readonly clusterState: ClusterState | undefined
+  readonly clusterState: CompleteClusterState | undefined
 }
 
 /** A place in the sequence of events. */
@@ -75,7 +75,7 @@ interface Event {
   readonly rules: readonly string[]
   readonly tasks: readonly string[]
   readonly servers: boolean
-  readonly clusterState: ClusterState | undefined
+  readonly clusterState: CompleteClusterState | undefined
 }
 
 /** What the feed compares with at its next look. */
@@ -230,7 +230,7 @@ class Session {
     return this.at(this.first + this.events.length - 1)
   }
 
-  add(seen: Seen, now: number, clusterState: ClusterState): void {
+  add(seen: Seen, now: number, clusterState: CompleteClusterState): void {
     const before = this.seen
     const journalPosition = this.journal.position
     const event: Event = {

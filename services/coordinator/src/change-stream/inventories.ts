@@ -6,15 +6,15 @@ import {
   type InventoryUpdate,
   type PreviewedDatasource,
 } from '@svc/domain/preview'
-import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, type Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
+  readableRules,
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
@@ -72,11 +72,11 @@ export function createInventories(
       const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
       const reading: Reading = {
         state: { table, servers: loading, rules: stored, now: clock.now() },
-        isReadable: (name) => caller.can('READ', 'DATASOURCE', name),
+        isReadable: await accessTo(caller, [...table.datasourceNames, ...stored.keys()]),
         position,
       }
       const known = table.datasourceNames.length
-      const tag = `${position.id}.${known}.${readerHash(caller, table.datasourceNames)}`
+      const tag = `${position.id}.${known}.${readerHash(caller, table.datasourceNames.map(reading.isReadable))}`
       return {
         tag,
         encode: () =>
@@ -90,8 +90,7 @@ export function createInventories(
 }
 
 /** Returns a text that changes when the caller may read other ones of these datasources. */
-function readerHash(caller: Caller, names: readonly string[]): string {
-  const readable = names.map((name) => caller.can('READ', 'DATASOURCE', name))
+function readerHash(caller: Caller, readable: readonly boolean[]): string {
   const text = JSON.stringify([caller.authenticator, caller.identity, readable])
   return createHash('sha256').update(text).digest('base64url').slice(0, 12)
 }
@@ -127,7 +126,8 @@ function updateSince(
   const id = `${session}.${number}`
   const [from, changes, journal] = [feed.positionOf(id), feed.since(id), feed.journal()]
   if (from === undefined || changes === undefined || journal === undefined) return undefined
-  if (hash !== readerHash(caller, table.datasourceNames.slice(0, Number(known)))) return undefined
+  if (hash !== readerHash(caller, table.datasourceNames.slice(0, Number(known)).map(isReadable)))
+    return undefined
   if (journal.position - from.journalPosition > maxChanges) return undefined
   const rowsOf = new Map<number, Set<number>>()
   journal.forEachSince(from.journalPosition, (row, datasource) => {
@@ -162,6 +162,3 @@ const usedNumbers = ({ table }: LiveState): number[] =>
 
 const readableNumbers = (state: LiveState, isReadable: Reading['isReadable']): number[] =>
   usedNumbers(state).filter((number) => isReadable(state.table.datasourceNames[number]!))
-
-const readableRules = (rules: RulesByName, isReadable: Reading['isReadable']): RulesByName =>
-  new Map([...rules].filter(([name]) => name === defaultRulesName || isReadable(name)))

@@ -4,14 +4,14 @@ import { type Segment, segmentId } from '@svc/domain/segment'
 import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { saveConfig, saveRules, sql } from '@svc/shared/postgres'
-import { createTestStores, serverReport, storeSegments } from '@svc/shared/testing'
+import { createTestStores, serverReport, storeSegments, testCaller } from '@svc/shared/testing'
 import {
   createSegmentInventory,
   followRules,
   loadCoordinatorConfig,
   ServerInventory,
 } from '../inventory/index.ts'
-import { type RunResult, trackClusterState } from './index.ts'
+import { type RunResult, type Shortage, trackClusterState } from './index.ts'
 
 const { database } = await createTestStores({ after })
 const audit = { author: '', comment: '', identity: '', ip: '' }
@@ -67,6 +67,14 @@ const run = async (result: Partial<RunResult> = {}) => {
   await segments.refresh()
   tracker.beginRun({ rules: current, config })({ ...quiet, ...result })
 }
+const shortageOf = (tier: string, kind: Shortage['kind'], text: string): Shortage => ({
+  tier,
+  kind,
+  text,
+  textWithoutCount: `${text} without a number`,
+})
+const stateFor = async (sees = (_: string) => true) =>
+  (await tracker.current()).shownTo(testCaller((_action, _type, name) => sees(name)))
 const reasons = async () => (await tracker.current()).reasons
 const changed = (...what: string[]) => [`Changed since the last duty run: ${what.join(', ')}`]
 
@@ -85,7 +93,7 @@ describe('a cluster is known', () => {
   it('once every server has reported', async () => {
     awaited.push({ name: 'a', tier: 'hot' })
     brokers.push({ name: 'broker-1' } as DiscoveredNode)
-    assert.deepEqual(await tracker.current(), {
+    assert.deepEqual(await stateFor(), {
       known: false,
       settled: false,
       paused: false,
@@ -132,7 +140,7 @@ describe('a cluster is settled', () => {
     await run({ done: { loads: 0, drops: 0, moves: 1, markedUnused: 0 } })
     assert.deepEqual(await reasons(), ['The last duty run requested changes: 1 move'])
     await run()
-    assert.deepEqual(await tracker.current(), {
+    assert.deepEqual(await stateFor(), {
       known: true,
       settled: true,
       paused: false,
@@ -147,9 +155,9 @@ describe('a cluster is settled', () => {
   it('despite a permanent shortage, which it shows', async () => {
     const shortages = ['Tier [hot] has no space for 3 replicas']
     await run({
-      shortages: shortages.map((text) => ({ tier: 'hot', kind: 'do not load all replicas', text })),
+      shortages: shortages.map((text) => shortageOf('hot', 'do not load all replicas', text)),
     })
-    assert.deepEqual(await tracker.current(), {
+    assert.deepEqual(await stateFor(), {
       known: true,
       settled: true,
       paused: false,
@@ -157,6 +165,42 @@ describe('a cluster is settled', () => {
       shortages,
       scheduled: [],
     })
+  })
+
+  it('does not name tiers that only datasources refer to that the caller may not read', async () => {
+    const rule = { type: 'loadForever', tieredReplicants: { secret: 1 } }
+    await saveRules(database, 'wiki', JSON.stringify([rule]), audit, today)
+    rules.invalidate()
+    const text = 'Tier [secret] has no servers for 1 replica'
+    await run({ shortages: [shortageOf('secret', 'have no servers', text)] })
+    assert.deepEqual((await stateFor((name) => name === 'wiki')).shortages, [text])
+    assert.deepEqual((await stateFor(() => false)).shortages, ['Tiers that have no servers: 1'])
+  })
+
+  it('does not count missing replicas for callers who may not read all datasources', async () => {
+    await storeSegments(database, [segment(1)])
+    const text = 'Tier [hot] has too few servers for 118 replicas'
+    await run({ shortages: [shortageOf('hot', 'have too few servers', text)] })
+    assert.deepEqual((await stateFor()).shortages, [text])
+    assert.deepEqual((await stateFor(() => false)).shortages, [`${text} without a number`])
+  })
+
+  it('without shortages of the last run that its servers contradict', async () => {
+    const shortage = (tier: string, kind: Shortage['kind']) => shortageOf(tier, kind, `${tier}: ${kind}`)
+    const noServers = shortage('cold', 'have no servers')
+    const tooFew = shortage('hot', 'have too few servers')
+    await run({ shortages: [noServers, tooFew] })
+    const shown = async () => (await tracker.current()).shortages
+    assert.deepEqual(await shown(), [noServers.text, tooFew.text])
+    report({ name: 'c', process: 'c', session: 'c', from: 0, to: 1, tier: 'cold' })
+    assert.deepEqual(await shown(), [tooFew.text])
+    report({ name: 'b', process: 'b', session: 'b', from: 0, to: 1 })
+    assert.deepEqual(await shown(), [])
+    assert.deepEqual(tracker.lastShortages({ leaving: new Set(), clones: new Map() }).all, [])
+    const decommissioning = { leaving: new Set(['a', 'b']), clones: new Map() }
+    await run({ shortages: [shortage('hot', 'have only decommissioning servers')] })
+    assert.equal(tracker.lastShortages(decommissioning).all.length, 1)
+    assert.deepEqual(await shown(), [])
   })
 
   it('only with empty load queues', async () => {
@@ -230,8 +274,10 @@ describe('a cluster is settled', () => {
     servers.note('a', new Map([[segment(1).id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
     report({ segments: null, failures: [{ action: 'load', id: segment(1).id, problem: 'x' }] })
     assert.deepEqual((await tracker.current()).shortages, [
-      'Server [a] failed to load 1 segment and will retry',
+      'Server [a] failed to load 1 segment and may retry',
     ])
+    await saveConfig(database, coordinatorConfigName, '{"decommissioningNodes":["a"]}', 0, audit, today)
+    assert.deepEqual((await tracker.current()).shortages, ['Server [a] failed to load 1 segment'])
     // Another server loaded it, so no rule requires the load any more.
     report({ name: 'b', process: 'b', session: 'other', from: 0, to: 1, segments: [segment(1).id] })
     assert.deepEqual((await tracker.current()).shortages, [])

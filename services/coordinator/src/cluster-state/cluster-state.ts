@@ -1,8 +1,14 @@
-import { missingReplicas } from '@svc/domain/explanation'
+import { failedLoadsText, judgeFailedLoads } from '@svc/domain/explanation'
+import type { LoadingServer } from '@svc/domain/loading'
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant } from '@svc/domain/time'
-import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
+import {
+  type CoordinatorConfig,
+  type ServerParts,
+  serverPartsOf,
+} from '@svc/shared/coordinator-dynamic-config'
+import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import {
   type FollowedRules,
@@ -15,8 +21,12 @@ import {
   type RunChanges,
   type RunInputs,
   type RunResult,
+  remainingShortages,
   type Shortage,
+  type ShortageView,
   shortageSentences,
+  shortageView,
+  tierCapacities,
   type WaitingOvershadowed,
 } from './run-result.ts'
 
@@ -36,6 +46,15 @@ export interface ClusterState {
   readonly scheduled: readonly string[]
 }
 
+/** The state of the cluster with everything in it. */
+export interface CompleteClusterState extends ClusterState {
+  /**
+   * Returns what a caller may see: without the names of tiers that only other datasources refer to, and without numbers that include
+   * replicas of datasources that the caller may not read.
+   */
+  shownTo(caller: Caller): Promise<ClusterState>
+}
+
 /** Tracks whether the leader knows the cluster, and whether the cluster is settled. */
 export interface ClusterStateTracker {
   /** Forgets earlier runs, for a new leader. */
@@ -44,14 +63,23 @@ export interface ClusterStateTracker {
   unknownReasons(): string[]
   /** Records the start of a run. Returns a function that records its result once it is complete. */
   beginRun(inputs: RunInputs): (result: RunResult) => void
-  current(): Promise<ClusterState>
-  /** Returns which replicas the last complete run could not assign to servers. */
-  lastShortages(): readonly Shortage[]
+  current(): Promise<CompleteClusterState>
+  /** Returns which replicas the last complete run could not assign, without those that the servers of now contradict. */
+  lastShortages(parts: ServerParts): LastShortages
+}
+
+/** The replicas that the last complete run could not assign to servers. */
+export interface LastShortages {
+  readonly all: readonly Shortage[]
+  /** Returns what a caller may see of them. */
+  viewOf(caller: Caller): Promise<ShortageView>
 }
 
 interface CompleteRun extends RunResult {
   readonly inputs: RunInputs
   readonly fingerprints: Fingerprints
+  /** The servers at its start, without clones. */
+  readonly servers: readonly LoadingServer[]
 }
 
 /** What a run depends on in addition to the rules and the time, each as a text that differs whenever a run might decide differently. */
@@ -82,12 +110,14 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       restarts += 1
     },
     unknownReasons: () => unknownReasons(cluster),
-    lastShortages: () => lastRun?.shortages ?? [],
+    lastShortages: (parts) =>
+      lastShortagesOf(lastRun, segments, servers.loadingServers(performance.now(), parts)),
     beginRun: (inputs) => {
       const startedIn = restarts
       const fingerprints = fingerprintsOf(cluster, inputs.config)
+      const known = servers.loadingServers(performance.now(), serverPartsOf(inputs.config))
       return (result) => {
-        if (startedIn === restarts) lastRun = { ...result, inputs, fingerprints }
+        if (startedIn === restarts) lastRun = { ...result, inputs, fingerprints, servers: known }
       }
     },
     current: async () => {
@@ -96,24 +126,73 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
         cluster.rules.current(),
         segments.refresh(),
       ])
-      const all = servers.loadingServers(performance.now(), serverPartsOf(config))
-      const isMissing = missingReplicas(segments.table, currentRules, all, context.clock.now())
-      const failedLoads = servers
-        .failedLoads(() => false, isMissing)
-        .map(
-          ({ name, count }) => `Server [${name}] failed to load ${countOf(count, 'segment')} and will retry`,
-        )
-      const shortages = [...shortageSentences(lastRun?.shortages ?? []), ...failedLoads]
+      const members = servers.loadingServers(performance.now(), serverPartsOf(config))
+      const failedLoads = failureSentences(cluster, { config, rules: currentRules }, members)
+      const { all: unassigned, viewOf } = lastShortagesOf(lastRun, segments, members)
+      const shortages = [...shortageSentences(unassigned), ...failedLoads]
+      const complete = (state: ClusterState): CompleteClusterState => ({
+        ...state,
+        shownTo: async (caller) => ({
+          ...state,
+          shortages: [...shortageSentences(unassigned, await viewOf(caller)), ...failedLoads],
+        }),
+      })
       const paused = config.pauseCoordination
       const unknown = unknownReasons(cluster)
       if (unknown.length > 0)
-        return { known: false, settled: false, paused, reasons: unknown, shortages, scheduled: [] }
+        return complete({
+          known: false,
+          settled: false,
+          paused,
+          reasons: unknown,
+          shortages,
+          scheduled: [],
+        })
       const reasons = unsettledReasons(cluster, { config, rules: currentRules }, lastRun)
       const waiting = lastRun?.waitingOvershadowed
       const scheduled =
         waiting === undefined ? [] : [`${overshadowedText(waiting)} at ${formatInstant(waiting.untilMs)}`]
-      return { known: true, settled: reasons.length === 0, paused, reasons, shortages, scheduled }
+      return complete({
+        known: true,
+        settled: reasons.length === 0,
+        paused,
+        reasons,
+        shortages,
+        scheduled,
+      })
     },
+  }
+}
+
+/** Returns which servers failed to load segments that are still required. `members` are the servers without clones. */
+function failureSentences(
+  { context, segments: { table }, servers }: TrackedCluster,
+  { config, rules }: RunInputs,
+  members: readonly LoadingServer[],
+): string[] {
+  const stateOf = judgeFailedLoads({
+    table,
+    rules,
+    servers: members,
+    clones: servers.clones(performance.now(), serverPartsOf(config)),
+    now: context.clock.now(),
+    isPaused: config.pauseCoordination,
+  })
+  return servers.failedLoads(() => false, stateOf).map(({ name, ...failed }) => failedLoadsText(name, failed))
+}
+
+/** Without shortages, nobody's permissions matter: each change of the cluster is sent to every reader of the changes. */
+const noShortages: LastShortages = { all: [], viewOf: async () => () => undefined }
+
+const lastShortagesOf = (
+  run: Pick<CompleteRun, 'shortages' | 'inputs' | 'servers'> | undefined,
+  { table }: SegmentInventory,
+  servers: readonly LoadingServer[],
+): LastShortages => {
+  if (run === undefined || run.shortages.length === 0) return noShortages
+  return {
+    all: remainingShortages(run.shortages, tierCapacities(run.servers), tierCapacities(servers)),
+    viewOf: (caller) => shortageView(run.inputs.rules, table.datasourceNames, caller),
   }
 }
 

@@ -9,12 +9,18 @@ test('shortages are listed for the first 20 tiers, and counted for the others', 
     unplaced: () => [],
     tiersWithoutServers: () => tiers(23),
     tiersWithTooFewServers: () => tiers(20),
+    tiersWithoutActiveServers: () => tiers(1),
   })
   const shortages = shortageSentences(all)
-  assert.equal(shortages.length, 41)
+  assert.equal(shortages.length, 42)
   assert.equal(shortages[19], 'Tier [t19] has no servers for 2 replicas')
   assert.equal(shortages[20], 'Other tiers that have no servers: 3')
+  assert.equal(shortageSentences(all, () => undefined)[0], 'Tiers that have no servers: 23')
   assert.match(shortages[40]!, /^Tier \[t19\] has too few servers/)
+  assert.equal(
+    shortages[41],
+    'Tier [t0] has only decommissioning servers, which load no segments; rules require 2 replicas there',
+  )
 })
 
 test('shortages say what is missing in a tier: space, successful loads, queues, or an increase of the throttle', () => {
@@ -30,9 +36,10 @@ test('shortages say what is missing in a tier: space, successful loads, queues, 
   ]
   for (const [reason, text] of reasons) {
     const [shortage] = shortagesOf({
-      unplaced: () => [{ tier: 'hot', reason, copies: 2, exampleRow: 0 }],
+      unplaced: () => [{ tier: 'hot', reason, copies: 2, exampleRow: 0, minSizeBytes: 1 }],
       tiersWithoutServers: () => new Map(),
       tiersWithTooFewServers: () => new Map(),
+      tiersWithoutActiveServers: () => new Map(),
     })
     assert.match(shortage!.text, text)
   }

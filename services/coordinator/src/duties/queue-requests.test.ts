@@ -128,8 +128,10 @@ describe('the loads and drops of a plan', () => {
     const [drop, load] = batch?.requests ?? []
     assert.deepEqual(drop, { action: 'drop', id: two.id })
     assert.ok(load?.action === 'load')
-    assert.equal(load.payload.identifier, one.id)
-    assert.deepEqual(load.payload.loadSpec, { type: 'local', path: 'x', checksum: 'sha256:00' })
+    assert.deepEqual([load.id, load.sizeBytes], [one.id, one.sizeBytes])
+    const { identifier, loadSpec } = JSON.parse(load.payload)
+    assert.equal(identifier, one.id)
+    assert.deepEqual(loadSpec, { type: 'local', path: 'x', checksum: 'sha256:00' })
     const pending = servers.get('a1')?.pending
     assert.deepEqual(
       [...(pending ?? [])].map(([id, { action, sizeBytes }]) => [id, action, sizeBytes]),
@@ -166,9 +168,7 @@ describe('the loads and drops of a plan', () => {
       batches.map(({ requests }) => requests.length),
       [32, 32, 6],
     )
-    const ids = batches.flatMap(({ requests }) =>
-      requests.map((one) => (one.action === 'load' ? one.payload.identifier : '')),
-    )
+    const ids = batches.flatMap(({ requests }) => requests.map(({ id }) => id))
     assert.deepEqual(
       ids,
       segments.map(({ id }) => id),

@@ -1,5 +1,4 @@
-import type { SegmentPayload } from '@svc/domain/segment'
-import { type Database, loadPayloads } from '@svc/shared/postgres'
+import { type Database, loadPayloadTexts } from '@svc/shared/postgres'
 import type { RequestSender, SegmentRequest } from '@svc/shared/redis'
 import type { PendingRequest, ServerInventory } from '../inventory/index.ts'
 
@@ -39,10 +38,8 @@ export interface QueuedRequests {
 }
 
 interface PreparedRequest {
-  readonly id: string
   readonly request: SegmentRequest
-  readonly sizeBytes: number
-  readonly replaces: string | undefined
+  readonly replaces?: string | undefined
 }
 
 // Requests per job: enough to be cheap, and few enough that a job is small.
@@ -113,7 +110,7 @@ export async function queueRequests(
 /** Returns the requests of each server, with the payloads of the segments to load. */
 function prepareByServer(
   { loads, drops }: Requests,
-  payloads: ReadonlyMap<string, SegmentPayload>,
+  payloads: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, readonly PreparedRequest[]> {
   const byServer = new Map<string, PreparedRequest[]>()
   const add = (server: string, prepared: PreparedRequest) => {
@@ -121,17 +118,12 @@ function prepareByServer(
     if (requests) requests.push(prepared)
     else byServer.set(server, [prepared])
   }
-  for (const { server, segmentId } of drops)
-    add(server, {
-      id: segmentId,
-      request: { action: 'drop', id: segmentId },
-      sizeBytes: 0,
-      replaces: undefined,
-    })
+  for (const { server, segmentId } of drops) add(server, { request: { action: 'drop', id: segmentId } })
   for (const { server, segmentId, sizeBytes, replaces } of loads) {
     const payload = payloads.get(segmentId)
     // Without a payload, the segment was deleted after it was planned.
-    if (payload) add(server, { id: segmentId, request: { action: 'load', payload }, sizeBytes, replaces })
+    if (payload === undefined) continue
+    add(server, { request: { action: 'load', id: segmentId, sizeBytes, payload }, replaces })
   }
   return byServer
 }
@@ -141,20 +133,21 @@ const pendingRequests = (
   sentAtMs: number,
 ): ReadonlyMap<string, PendingRequest> =>
   new Map(
-    batch.map(({ id, request, sizeBytes, replaces }) => [
-      id,
-      { action: request.action, sizeBytes, sentAtMs, ...(replaces === undefined ? {} : { replaces }) },
-    ]),
+    batch.map(({ request, replaces }) => {
+      const { action, id } = request
+      const sizeBytes = request.action === 'load' ? request.sizeBytes : 0
+      return [id, { action, sizeBytes, sentAtMs, ...(replaces === undefined ? {} : { replaces }) }]
+    }),
   )
 
-/** Loads the payloads of many segments in chunks, because parsing them blocks this process. */
+/** Loads the payloads of many segments in chunks, because reading them blocks this process. */
 async function loadAllPayloads(
   database: Database,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, SegmentPayload>> {
-  const payloads = new Map<string, SegmentPayload>()
+): Promise<ReadonlyMap<string, string>> {
+  const payloads = new Map<string, string>()
   for (let start = 0; start < ids.length; start += payloadsAtOnce)
-    for (const [id, payload] of await loadPayloads(database, ids.slice(start, start + payloadsAtOnce)))
+    for (const [id, payload] of await loadPayloadTexts(database, ids.slice(start, start + payloadsAtOnce)))
       payloads.set(id, payload)
   return payloads
 }

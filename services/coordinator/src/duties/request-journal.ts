@@ -11,6 +11,9 @@ export class RequestJournal {
 
   /** Starts a run. The requests that follow are its requests. */
   begin(startMs: number): void {
+    // Runs without requests must not push out others.
+    const last = this.runs.at(-1)
+    if (last && Object.values(last.counts).every((count) => count === 0)) this.runs.pop()
     this.runs.push({ startMs, counts: { decided: 0, sent: 0, retried: 0, answered: 0, failed: 0 } })
     if (this.runs.length > rememberedRuns) this.runs.shift()
   }

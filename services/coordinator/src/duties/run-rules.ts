@@ -1,6 +1,6 @@
 import type { SegmentTable } from '@svc/domain/inventory'
 import { type LoadingServer, type MoveList, planClones } from '@svc/domain/loading'
-import { RetentionPlanner } from '@svc/domain/retention'
+import { RetentionPlanner, type RetentionRun } from '@svc/domain/retention'
 import {
   type CoordinatorConfig,
   type LoadingLimits,
@@ -13,6 +13,7 @@ import type { Duty } from '@svc/shared/duties'
 import type { Database } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
+import { finishInBackground } from '@svc/shared/slices'
 import { type ClusterStateTracker, shortagesOf } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
@@ -22,7 +23,7 @@ import {
   type ServerInventory,
 } from '../inventory/index.ts'
 import { addQueued, applyDecisions, copiesOf } from './apply-decisions.ts'
-import { queueRequests, type RequestStamp, type Requests } from './queue-requests.ts'
+import { queueRequests, type RequestedLoad, type RequestStamp, type Requests } from './queue-requests.ts'
 import type { RequestJournal } from './request-journal.ts'
 import { createRunWarnings } from './warn-after-run.ts'
 
@@ -114,7 +115,7 @@ export function runRules(input: RunRulesInput): Duty {
         applied.waitingOvershadowed === 0
           ? undefined
           : { count: applied.waitingOvershadowed, untilMs: Math.ceil(Date.now() + leftMs) }
-      const moved = await queue(movesOf(table, run.moves(limits.maxSegmentsToMove), names))
+      const moved = await queue(await planMoves(table, run, limits.maxSegmentsToMove, names))
       addQueued(done, await queue(clonesOf(input, parts, limits)))
       warnAfterRun({ run, rules, loadingServers, replicantLifetime: config.replicantLifetime })
       const all = { ...done, moves: moved.loads }
@@ -168,13 +169,36 @@ function namesByNumber(servers: readonly Pick<LoadingServer, 'number' | 'name'>[
   return names
 }
 
-const movesOf = (table: SegmentTable, { rows, from, to }: MoveList, names: readonly string[]): Requests => ({
-  loads: copiesOf(table, { rows, servers: to }, names).map((copy, index) => ({
+/** Plans the moves of a run in the background, because it takes long and nothing waits for it. */
+async function planMoves(
+  table: SegmentTable,
+  run: Pick<RetentionRun, 'moves'>,
+  maxSegmentsToMove: number,
+  names: readonly string[],
+): Promise<Requests> {
+  function* steps(): Generator<undefined, Requests> {
+    const lists = run.moves(maxSegmentsToMove)
+    const loads: RequestedLoad[] = []
+    for (;;) {
+      const { value, done } = lists.next()
+      // Before anything waits, because numbers of rows may be reused.
+      loads.push(...movesOf(table, value, names))
+      if (done) return { loads, drops: [] }
+      yield
+    }
+  }
+  return await finishInBackground(steps(), () => false)
+}
+
+const movesOf = (
+  table: SegmentTable,
+  { rows, from, to }: MoveList,
+  names: readonly string[],
+): RequestedLoad[] =>
+  copiesOf(table, { rows, servers: to }, names).map((copy, index) => ({
     ...copy,
     replaces: names[from[index] as number] as string,
-  })),
-  drops: [],
-})
+  }))
 
 /** Returns the requests that make clones match their source servers, including the requests of this run. */
 function clonesOf(

@@ -1,6 +1,6 @@
 import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
-import { type RetentionRun, serversThatCannotHold } from '@svc/domain/retention'
+import { type RetentionRun, serversWithoutStorage } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServerInventory } from '../inventory/index.ts'
@@ -38,13 +38,13 @@ export function createRunWarnings(
     const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
     if (fullTiers.changes(unplaced.map(({ tier }) => tier))) {
       logger.warn('Not enough capacity in tier', {
-        unplaced: unplaced.map(({ exampleRow, ...rest }) => ({
+        unplaced: unplaced.map(({ exampleRow, minSizeBytes: _minSizeBytes, ...rest }) => ({
           ...rest,
           exampleSegmentId: table.idOf(exampleRow),
         })),
       })
     }
-    const unable = serversThatCannotHold(rules, loadingServers).map(({ name }) => name)
+    const unable = serversWithoutStorage(rules, loadingServers).map(({ name }) => name)
     if (unableServers.changes(unable)) {
       logger.warn(
         'Rules broadcast segments to servers without a segment cache; set [svc.segmentCache.locations] on these servers',

@@ -4,7 +4,7 @@ import { callJournalPath } from '@svc/domain/calls'
 import { jsonAnswer, open, route } from '@svc/shared/http'
 import { saveHeartbeat } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
-import { z } from 'zod'
+import * as z from 'zod'
 import { callsRoute } from './calls.ts'
 
 test('the calls of all servers are shown once, with the servers whose journals cannot be read', async () => {

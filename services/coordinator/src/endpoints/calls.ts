@@ -5,7 +5,7 @@ import { roles } from '@svc/shared/config'
 import type { DiscoveredNode } from '@svc/shared/discovery'
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 import { keepFor } from '../answers/index.ts'
 
 // A page that shows the calls refetches them every few seconds, and several users may have one open.

@@ -4,7 +4,7 @@ import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadServerProblems } from '@svc/shared/postgres'
 import { certificateShape, problemLifeMs, type ServiceContext } from '@svc/shared/service'
 import { certificatesIn, describeCertificate, presentedCertificate } from '@svc/shared/tls'
-import { z } from 'zod'
+import * as z from 'zod'
 import { keepFor } from '../answers/index.ts'
 
 // Each look is a TLS handshake.

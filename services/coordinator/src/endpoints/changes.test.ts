@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
+import { arrayBuffer, text } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { decodeInventory, updateInventory } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import type { Route } from '@svc/shared/http'
 import { copySegments, ensureDefaultRules, saveRules, saveTask, sql } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
-import { createTestContext, createTestStores, serverReport } from '@svc/shared/testing'
+import { type Caller, permittedNames } from '@svc/shared/security'
+import {
+  createHttpClient,
+  createTestContext,
+  createTestStores,
+  serverReport,
+  testCaller,
+} from '@svc/shared/testing'
 import { createChangeFeed, createInventories } from '../change-stream/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { changesRoute } from './changes.ts'
@@ -35,9 +42,8 @@ const asReader = (route: Route): Route => ({
   ...route,
   handle: (input) => {
     const allowed = input.request.headers['x-test-reads']?.toString().split(',')
-    const can: Caller['can'] = (_, type, name) => allowed?.includes(type === 'STATE' ? type : name) ?? true
-    const { caller } = input as { readonly caller: Caller }
-    return route.handle({ ...input, caller: { ...caller, can } } as never)
+    const caller = testCaller((_, type, name) => allowed?.includes(type === 'STATE' ? type : name) ?? true)
+    return route.handle({ ...input, caller } as never)
   },
 })
 
@@ -46,7 +52,13 @@ before(async () => {
   const clock = { now: () => today }
   const leadership = { term: () => term }
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
-  const clusterState = { unknownReasons: () => [], current: async () => state }
+  const clusterState = {
+    unknownReasons: () => [],
+    current: async () => ({
+      ...state,
+      shownTo: async (caller: Caller) => ({ ...state, shortages: await permittedNames(caller, ['koalas']) }),
+    }),
+  }
   const feed = createChangeFeed(view, clusterState)
   const inventories = createInventories(view, clusterState, feed)
   await context.serve({
@@ -84,7 +96,9 @@ const report = (served: readonly Segment[]) =>
     performance.now(),
   )
 
-const base = `http://127.0.0.1:${context.port}/svc/coordinator/v1`
+const base = '/svc/coordinator/v1'
+const client = createHttpClient(`http://127.0.0.1:${context.port}`)
+after(() => client.close())
 const reads = (...names: string[]) => ({ 'X-Test-Reads': names.join(',') })
 
 interface ServerEvent {
@@ -101,14 +115,14 @@ async function eventsUntil(
   onOpen: () => void = () => undefined,
 ): Promise<ServerEvent[]> {
   const query = since === undefined ? '' : `?since=${since}`
-  const response = await fetch(`${base}/changes${query}`, { headers })
-  assert.equal(response.status, 200, String(response.status))
-  assert.match(response.headers.get('content-type')!, /^text\/event-stream/)
+  const response = await client.open({ path: `${base}/changes${query}`, headers })
+  assert.equal(response.statusCode, 200)
+  assert.match(response.headers['content-type']!, /^text\/event-stream/)
   onOpen()
   const events: ServerEvent[] = []
   let rest = ''
-  for await (const chunk of response.body!) {
-    const blocks = (rest + Buffer.from(chunk).toString()).split('\n\n')
+  for await (const chunk of response) {
+    const blocks = (rest + String(chunk)).split('\n\n')
     rest = blocks.pop()!
     for (const block of blocks) {
       const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)))
@@ -142,7 +156,7 @@ describe('the stream of changes', () => {
     assert.deepEqual([changed.data.segments, changed.data.rules], [{}, ['wiki']])
     state = { ...state, settled: false }
     const unsettled = await changesSince(changed.id!)
-    assert.deepEqual(unsettled.data.clusterState, state)
+    assert.deepEqual(unsettled.data.clusterState, { ...state, shortages: ['koalas'] })
     await database.query(sql`UPDATE segments SET used = false WHERE datasource = 'koalas'`)
     const removed = await changesSince(unsettled.id!)
     assert.equal((removed.data.segments as Record<string, { removed: number }>).koalas!.removed, 1)
@@ -150,7 +164,9 @@ describe('the stream of changes', () => {
     const all = await changesSince(first)
     assert.equal(all.id, removed.id)
     assert.deepEqual(Object.keys(all.data.segments as object).sort(), ['koalas', 'wiki'])
-    assert.deepEqual([all.data.rules, all.data.servers, all.data.clusterState], [['wiki'], true, state])
+    assert.deepEqual([all.data.rules, all.data.servers], [['wiki'], true])
+    assert.deepEqual(all.data.clusterState, unsettled.data.clusterState)
+    assert.deepEqual((await changesSince(first, reads('STATE'))).data.clusterState, state)
   })
 
   it('has only the datasources that the caller may read, and servers only with READ on STATE', async () => {
@@ -204,11 +220,11 @@ describe('the stream of changes', () => {
   it('is refused with 429 to a caller with too many streams', async () => {
     const last = await startId()
     const leaving = new AbortController()
-    const open = () => fetch(`${base}/changes?since=${last}`, { signal: leaving.signal })
+    const open = () => client.open({ path: `${base}/changes?since=${last}`, signal: leaving.signal })
     const streams = await Promise.all(Array.from({ length: 9 }, open))
-    const refused = streams.filter(({ status }) => status === 429)
+    const refused = streams.filter(({ statusCode }) => statusCode === 429)
     assert.equal(refused.length, 1)
-    assert.match(await refused[0]!.text(), /Too many open streams for user \[.*\]: expected at most \[8\]/)
+    assert.match(await text(refused[0]!), /Too many open streams for user \[.*\]: expected at most \[8\]/)
     leaving.abort()
   })
 })
@@ -216,9 +232,9 @@ describe('the stream of changes', () => {
 describe('an inventory since another one', () => {
   const inventory = async (since: string | undefined, headers = {}) => {
     const query = since === undefined ? '' : `?since=${since}`
-    const response = await fetch(`${base}/inventory${query}`, { headers })
-    const decoded = decodeInventory(await response.arrayBuffer())
-    return { tag: response.headers.get('etag')!.slice(1, -1), decoded }
+    const response = await client.open({ path: `${base}/inventory${query}`, headers })
+    const decoded = decodeInventory(await arrayBuffer(response))
+    return { tag: response.headers.etag!.slice(1, -1), decoded }
   }
   const idsIn = ({ datasources }: ReturnType<typeof decodeInventory>): string[] =>
     datasources

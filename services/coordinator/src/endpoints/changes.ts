@@ -1,8 +1,7 @@
-import { defaultRulesName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { omittable } from '@svc/domain/validation'
 import { authenticated, type Route, route, streamed, textAnswer } from '@svc/shared/http'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, type Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { textParameter } from '@svc/shared/wire'
 import {
@@ -13,6 +12,7 @@ import {
   StreamLimit,
 } from '../change-stream/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
+import { readsRules } from '../inventory/index.ts'
 import { atLeader, type Leadership } from '../leadership/index.ts'
 
 const query = { since: omittable(textParameter) }
@@ -98,7 +98,7 @@ async function follow(since: string, stream: Stream): Promise<void> {
     }
     if (changes.id !== last) {
       last = changes.id
-      await writer.write({ name: 'changes', id: last, data: readableChanges(changes, caller) })
+      await writer.write({ name: 'changes', id: last, data: await readableChanges(changes, caller) })
       continue
     }
     const silence = AbortSignal.timeout(heartbeatMs)
@@ -108,16 +108,18 @@ async function follow(since: string, stream: Stream): Promise<void> {
 }
 
 /** Returns the changes that a caller may see, as JSON. */
-function readableChanges(
+async function readableChanges(
   { now, segments, rules, tasks, servers, clusterState }: Changes,
   caller: Caller,
-): object {
-  const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+): Promise<object> {
+  const isReadable = await accessTo(caller, [...segments.keys(), ...rules, ...tasks])
   return {
     now: formatInstant(now),
     segments: Object.fromEntries([...segments].filter(([name]) => isReadable(name))),
-    rules: rules.filter((name) => name === defaultRulesName || isReadable(name)),
+    rules: rules.filter(readsRules(isReadable)),
     tasks: tasks.filter(isReadable),
-    ...(caller.can('READ', 'STATE', 'STATE') ? { servers, clusterState } : {}),
+    ...(caller.can('READ', 'STATE', 'STATE')
+      ? { servers, clusterState: await clusterState?.shownTo(caller) }
+      : {}),
   }
 }

@@ -15,7 +15,7 @@ import { readClockChange, type SimulatedClock } from '@svc/shared/clock'
 import type { DutyGroup } from '@svc/shared/duties'
 import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader, type Leadership } from '../leadership/index.ts'
 

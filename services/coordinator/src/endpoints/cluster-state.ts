@@ -1,6 +1,6 @@
 import { authenticated, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadClusterId } from '@svc/shared/postgres'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
@@ -40,7 +40,7 @@ export function clusterStateRoute(
       access: state('READ'),
       summary: 'Check whether the leader has a report from every server and whether the cluster is settled',
       answers: [jsonAnswer(clusterStateShape)],
-      handle: () => clusterState.current(),
+      handle: async ({ caller }) => await (await clusterState.current()).shownTo(caller),
     }),
   )
 }

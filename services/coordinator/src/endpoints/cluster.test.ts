@@ -20,6 +20,7 @@ import {
   httpRequest,
   serverReport,
   storeSegments,
+  testCaller,
   waitUntil,
 } from '@svc/shared/testing'
 import { knownVersionPath, usersAndRolesPath } from '@svc/shared/users'
@@ -108,6 +109,16 @@ describe('the load status', () => {
     assert.deepEqual(more, [])
     assert.deepEqual([unable!.type, unable!.server], ['serverCannotHoldSegments', 'b1'])
     assert.match(unable!.message, /svc\.segmentCache\.locations/)
+    const route = clusterRoutes({ context, leadership, segments, servers, rules, dutyGroups: [] }).find(
+      ({ method, path }) => method === 'GET' && path === '/svc/coordinator/v1/loadstatus',
+    )!
+    const seenBy = async (sees: (name: string) => boolean) => {
+      const caller = testCaller((_action, _type, name) => sees(name))
+      const reply = (await route.handle({ query: {}, caller } as never)) as Reply
+      return JSON.parse(reply.headers!['X-Svc-Warnings'] as string).count
+    }
+    // The warning would reveal that some datasource has broadcast rules.
+    assert.deepEqual([await seenBy((name) => name === 'wiki'), await seenBy(() => false)], [1, 0])
   })
 
   it('is available as a percentage, as segments, and as replicas', async () => {
@@ -334,6 +345,17 @@ describe('state that only the leader knows', () => {
     const input = { request: { url: '/svc/coordinator/v1/loadstatus?full' }, word: 'druid' }
     const reply = atLeader(leadership, context, someRoute as Route).handle(input as never) as Reply
     assert.equal(reply.headers.Location, 'http://192.0.2.1:8081/druid/coordinator/v1/loadstatus?full')
+  })
+
+  it('is unavailable on the leader while its lease has expired', async () => {
+    term = undefined
+    const { name } = context.node()
+    await database.query(sql`DELETE FROM leader_leases`)
+    const baseUrl = 'http://192.0.2.1:8081'
+    await acquireLease(database, { role: 'coordinator', holder: name, node: name, baseUrl }, 60_000)
+    await context.discovery.refresh()
+    assert.equal((await request('/svc/coordinator/v1/loadstatus')).status, 503)
+    await database.query(sql`DELETE FROM leader_leases`)
   })
 
   it('is unavailable while there is no leader', async () => {

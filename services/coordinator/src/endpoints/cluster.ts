@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
-import { jsonObjectOfTexts, memberText } from '@svc/domain/json'
+import { jsonObjectOfMemberTexts, jsonObjectOfTexts, memberText } from '@svc/domain/json'
 import type { LoadingServer } from '@svc/domain/loading'
 import { ascending } from '@svc/domain/order'
-import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
+import { type DatasourceLoadStatus, loadStatusOf, serversWithoutStorage } from '@svc/domain/retention'
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { sortInSteps } from '@svc/domain/steps'
 import { countOf } from '@svc/domain/text'
@@ -13,13 +13,14 @@ import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import { leaderAndDutyRoutes } from '@svc/shared/duties'
 import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } from '@svc/shared/http'
+import { accessTo, type Caller, mayAccess } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { finishInSlices } from '@svc/shared/slices'
 import { presence, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { warningsHeader } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
-import { loadCoordinatorConfig } from '../inventory/index.ts'
+import { loadCoordinatorConfig, readableRules } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
 import { pathInterval } from './datasources.ts'
 
@@ -80,7 +81,7 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       query: loadStatusQuery,
       answers: [jsonAnswer(loadStatusShape)],
       handle: async ({ query, caller }) => {
-        const { status, headers } = await loadStatus(view, query, caller.sees)
+        const { status, headers } = await loadStatus(view, query, caller)
         return new Reply(200, status, headers)
       },
     }),
@@ -94,9 +95,9 @@ function loadStatusRoutes(view: ClusterView): Route[] {
         jsonAnswer(loadStatusShape),
         noContent('The datasource has no used segments in the interval'),
       ],
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, caller }) => {
         const { dataSource = '' } = params
-        const { status, headers, isEmpty } = await loadStatus(view, query, () => true, {
+        const { status, headers, isEmpty } = await loadStatus(view, query, caller, {
           dataSource,
           within: query.interval === undefined ? undefined : pathInterval(query.interval),
         })
@@ -118,7 +119,7 @@ function nodesOf({ discovery }: Pick<ServiceContext, 'discovery'>, role: Role, w
 async function loadStatus(
   { context, segments, servers, rules }: ClusterView,
   query: LoadStatusQuery,
-  isShown: (dataSource: string) => boolean,
+  caller: Caller,
   only?: { readonly dataSource: string; readonly within: Interval | undefined },
 ): Promise<{
   /** As JSON. */
@@ -142,13 +143,16 @@ async function loadStatus(
     if (table.usedCountOf(number) === 0) continue
     const now = context.clock.now()
     const status = loadStatusOf(table, number, currentRules, loadingServers, now, only?.within)
-    if (isShown(status.dataSource) && status.segments > 0) statuses.push(status)
+    const isShown = only !== undefined || (await mayAccess(caller, status.dataSource, 'SEE'))
+    if (isShown && status.segments > 0) statuses.push(status)
     // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
+  // A warning because of other rules would reveal that they exist.
+  const shownRules = readableRules(currentRules, await accessTo(caller, currentRules.keys(), 'SEE'))
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
-    'X-Svc-Warnings': loadWarnings(statuses, currentRules, loadingServers),
+    'X-Svc-Warnings': loadWarnings(statuses, shownRules, loadingServers),
   }
   return {
     status: await describeStatuses(statuses, query),
@@ -167,7 +171,7 @@ function loadWarnings(
   servers: readonly LoadingServer[],
 ): string {
   const tiers = new Set(servers.filter(({ type }) => type === 'historical').map(({ tier }) => tier))
-  const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({
+  const unable = serversWithoutStorage(rules, servers).map(({ name, type }) => ({
     type: 'serverCannotHoldSegments',
     server: name,
     message: `The ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`,
@@ -218,7 +222,7 @@ function* missingByTier(
   statuses: readonly DatasourceLoadStatus[],
   onlyLoadable: boolean,
 ): Generator<undefined, string> {
-  const byTier = new Map<string, string>()
+  const byTier = new Map<string, string[]>()
   let read = 0
   for (const { dataSource, requiredTiers, servedCopies, missingCopies, loadableCopies } of statuses) {
     const missing = onlyLoadable ? loadableCopies : missingCopies
@@ -228,16 +232,17 @@ function* missingByTier(
         if (read % tiersPerStep === 0) yield
         if (tiers !== requiredTiers && requiredTiers.has(tier)) continue
         const member = memberText([dataSource, String(missing.get(tier) ?? 0)])
-        const before = byTier.get(tier)
-        byTier.set(tier, before === undefined ? member : `${before},${member}`)
+        const members = byTier.get(tier)
+        if (members) members.push(member)
+        else byTier.set(tier, [member])
       }
   }
   // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
   const tiers = yield* sortInSteps([...byTier.keys()], ascending)
   const members: string[] = []
   for (const tier of tiers) {
-    members.push(memberText([tier, `{${byTier.get(tier)}}`]))
+    members.push(memberText([tier, jsonObjectOfMemberTexts(byTier.get(tier)!)]))
     if (members.length % tiersPerStep === 0) yield
   }
-  return `{${members.join(',')}}`
+  return jsonObjectOfMemberTexts(members)
 }

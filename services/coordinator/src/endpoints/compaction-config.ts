@@ -27,9 +27,10 @@ import {
   loadCompactionConfigs,
   saveCompactionConfig,
 } from '@svc/shared/postgres'
+import { mayAccess, permittedItems } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const path = '/svc/coordinator/v1/config/compaction'
 
@@ -73,9 +74,8 @@ function allConfigsRoutes({ database, clock }: Context): Route[] {
       summary: 'List the compaction configurations of all datasources and of the cluster',
       answers: [jsonAnswer(allConfigsShape)],
       handle: async ({ caller }) => {
-        const configs = (await loadCompactionConfigs(database)).filter(({ dataSource }) =>
-          caller.sees(dataSource),
-        )
+        const stored = await loadCompactionConfigs(database)
+        const configs = await permittedItems(caller, stored, ({ dataSource }) => dataSource, 'SEE')
         const cluster = await loadClusterCompactionConfig(database)
         return { compactionConfigs: configs.map(formatCompactionConfig), ...formatClusterConfig(cluster) }
       },
@@ -144,7 +144,8 @@ function oneConfigRoutes({ database, clock }: Context): Route[] {
       answers: [jsonAnswer(fullCompactionConfigShape)],
       handle: async ({ params, caller }) => {
         const dataSource = params.dataSource as string
-        const found = caller.sees(dataSource) ? await loadCompactionConfig(database, dataSource) : undefined
+        const isSeen = await mayAccess(caller, dataSource, 'SEE')
+        const found = isSeen ? await loadCompactionConfig(database, dataSource) : undefined
         if (found === undefined) throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
         return formatCompactionConfig(found)
       },
@@ -171,9 +172,9 @@ function oneConfigRoutes({ database, clock }: Context): Route[] {
         "Get the history of a datasource's compaction configuration, oldest change first; with `count`, only the newest changes are listed, newest first",
       query: historyParameters,
       answers: [jsonAnswer(compactionHistoryShape)],
-      handle: ({ params, query, caller }) => {
+      handle: async ({ params, query, caller }) => {
         const dataSource = params.dataSource as string
-        if (!caller.sees(dataSource)) return []
+        if (!(await mayAccess(caller, dataSource, 'SEE'))) return []
         return new JsonPieces(compactionHistory(database, dataSource, false, query))
       },
     }),

@@ -12,9 +12,10 @@ import {
 } from '@svc/shared/compaction'
 import type { DutyGroup } from '@svc/shared/duties'
 import { config, datasource, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { accessTo, mayAccess, permittedItems } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { pathInterval } from './datasources.ts'
 
 const path = '/svc/coordinator/v1/compaction'
@@ -43,9 +44,11 @@ export function compactionStatusRoutes(
       handle: async ({ query: { dataSource, full }, caller }) => {
         const live = await livePlan()
         const findings = live === undefined ? [] : [...live.findings.values()]
-        const matching = findings.filter(
-          ({ config: { dataSource: name } }) =>
-            caller.sees(name) && (dataSource === undefined || name === dataSource),
+        const matching = await permittedItems(
+          caller,
+          findings.filter(({ config }) => dataSource === undefined || config.dataSource === dataSource),
+          ({ config }) => config.dataSource,
+          'SEE',
         )
         if (dataSource !== undefined && matching.length === 0) throw notEnabled(dataSource)
         return {
@@ -64,7 +67,7 @@ export function compactionStatusRoutes(
       query: progressQuery,
       answers: [jsonAnswer(z.object({ remainingSegmentSize: z.int() }))],
       handle: async ({ query: { dataSource }, caller }) => {
-        const plan = caller.sees(dataSource) ? (await livePlan())?.plan : undefined
+        const plan = (await mayAccess(caller, dataSource, 'SEE')) ? (await livePlan())?.plan : undefined
         const counts = plan?.counts.get(dataSource)
         if (counts === undefined) throw notEnabled(dataSource)
         return { remainingSegmentSize: counts.awaiting.bytes }
@@ -127,10 +130,13 @@ const explainRoute = (
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string
-      const reader = { sees: caller.sees, seesCluster: caller.can('READ', 'STATE', 'STATE') }
       const wanted = pathInterval(params.interval as string)
       const driver = await planner.driver()
       const live = await planner.plan(driver)
+      const reader = {
+        sees: await accessTo(caller, live.findings.keys(), 'SEE'),
+        seesCluster: caller.can('READ', 'STATE', 'STATE'),
+      }
       const findings = live.findings.get(dataSource)
       const now = clock.now()
       const { rate, isMeasured } = compactionRateOf(live)

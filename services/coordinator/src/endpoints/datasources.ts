@@ -1,3 +1,4 @@
+import { jsonList, jsonListOf } from '@svc/domain/json'
 import { parseSegmentId } from '@svc/domain/segment'
 import { contains, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
@@ -5,18 +6,16 @@ import {
   datasource,
   JsonPieces,
   jsonAnswer,
-  jsonList,
-  jsonListOf,
   noContent,
   Reply,
   type Route,
   route,
 } from '@svc/shared/http'
 import { type Database, loadPayloads } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { type Caller, permittedNames } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   createServedReader,
   datasourceShape,
@@ -68,7 +67,7 @@ function overviewRoutes(reader: ServedReader, segments: SegmentInventory): Route
       ],
       handle: async ({ caller, query }) => {
         await segments.refresh()
-        const names = readableNames(segments, caller)
+        const names = await readableNames(segments, caller)
         if (query.full) {
           const members = async function* () {
             for (const name of names) {
@@ -224,7 +223,7 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       answers: [jsonAnswer(byDatasourceShape)],
       handle: async ({ caller, query }) => {
         await segments.refresh()
-        const served = reader.of(readableNames(segments, caller), true)
+        const served = reader.of(await readableNames(segments, caller), true)
         return new JsonPieces(reader.intervalsByDatasource(served, query.full))
       },
     }),
@@ -247,7 +246,7 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       handle: async ({ caller, params, query }) => {
         const wanted = pathInterval(params.interval as string)
         await segments.refresh()
-        const served = within(reader.of(readableNames(segments, caller), true), (interval) =>
+        const served = within(reader.of(await readableNames(segments, caller), true), (interval) =>
           contains(wanted, interval),
         )
         if (query.full) return new JsonPieces(reader.intervalsByDatasource(served, false))
@@ -265,10 +264,8 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
 }
 
 /** Returns the datasources that the caller may read, in order. */
-const readableNames = ({ table }: SegmentInventory, caller: Caller): string[] =>
-  table.datasourceNames
-    .filter((name) => caller.can('READ', 'DATASOURCE', name))
-    .sort((a, b) => (a < b ? -1 : 1))
+const readableNames = async ({ table }: SegmentInventory, caller: Caller): Promise<string[]> =>
+  (await permittedNames(caller, table.datasourceNames)).sort((a, b) => (a < b ? -1 : 1))
 
 /** Returns the served segments whose interval is wanted. */
 async function* within(

@@ -20,7 +20,7 @@ import {
 import { loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { historyAnswer, historyEntryShape, warningsHeader } from '../answers/index.ts'
 
 const path = '/svc/coordinator/v1/config'
@@ -53,7 +53,7 @@ export function dynamicConfigRoutes({
       handle: async ({ body, audit, request }) => {
         const stored = await loadConfig(database, coordinatorConfigName)
         const revision = stored?.revision ?? 0
-        versionCheck(request, 'The fields of the dynamic configuration')(revision)
+        versionCheck(request, 'the dynamic configuration')(revision)
         const changed = { ...readCoordinatorConfig(stored), ...body }
         const value = JSON.stringify(changed)
         await saveConfig(database, coordinatorConfigName, value, revision, audit, clock.now())

@@ -1,7 +1,8 @@
 import { summarizeCompaction } from '@svc/domain/compaction'
 import { type CompactionPlanner, scheduleOf } from '@svc/shared/compaction'
 import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import { z } from 'zod'
+import { accessTo } from '@svc/shared/security'
+import * as z from 'zod'
 import type { ClusterView } from '../cluster-view.ts'
 import type { Explanations } from '../explanation/index.ts'
 import { atLeader } from '../leadership/index.ts'
@@ -177,7 +178,8 @@ export function explainRoutes(
         const { state, sentences } = await explanations.ofCluster(caller)
         const live = await planner.plan()
         const compaction = { plan: live.plan, schedule: scheduleOf(live, context.clock.now()) }
-        return { state, sentences: [...sentences, ...summarizeCompaction(compaction, caller.sees)] }
+        const sees = await accessTo(caller, live.findings.keys(), 'SEE')
+        return { state, sentences: [...sentences, ...summarizeCompaction(compaction, sees)] }
       },
     }),
     route({

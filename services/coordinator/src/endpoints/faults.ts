@@ -17,7 +17,7 @@ import { faultsConfigName, loadFaults } from '@svc/shared/faults'
 import { type AuditInfo, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ServerInventory } from '../inventory/index.ts'
 
 // Long enough to keep the IDs of a cluster's faults unique.

@@ -14,7 +14,7 @@ import {
 import type { ServiceContext } from '@svc/shared/service'
 import { knownVersionPath, usersAndRolesPath, usersAndRolesWaitMs } from '@svc/shared/users'
 import { integerParameter, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type SegmentInventory, type ServerInventory, servedSegments } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import type { UsersFollowers } from '../users/index.ts'

@@ -200,7 +200,8 @@ const expected: Record<string, unknown> = {
   '/tiers/hot?simple': { wiki: { [days(2)]: { size: 1000, count: 1 }, [days(1)]: { size: 100, count: 1 } } },
   '/tiers/cold?simple': {
     koalas: { [days(1)]: { size: 7, count: 1 } },
-    wiki: { [days(1)]: { size: 300, count: 2 } },
+    // wiki1a has two replicas in this tier.
+    wiki: { [days(1)]: { size: 400, count: 3 } },
   },
   '/tiers/none': [],
   '/datasources': ['koalas', 'wiki'],

@@ -16,7 +16,7 @@ import { createSegmentInventory, followRules, ServerInventory } from '../invento
 import { createPreviews } from '../preview/index.ts'
 import { markKeptUsedRoute } from './mark-kept-used.ts'
 import { previewRulesRoutes } from './preview-rules.ts'
-import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
+import { createRuleLists, firstDefaultRules, ruleHistoryRoutes, rulesRoutes } from './rules.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -35,7 +35,8 @@ before(async () => {
   const previews = createPreviews(view, { unknownReasons: () => [] })
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
   const routes = [
-    ...rulesRoutes(view.context, rules, lists),
+    ...ruleHistoryRoutes(view.context),
+    ...rulesRoutes(rules, lists),
     ...previewRulesRoutes(view, previews, lists),
     markKeptUsedRoute(view.context),
   ]
@@ -150,6 +151,23 @@ describe('a rule change', () => {
     assert.equal(await markUsed('wiki', first), 1)
     assert.equal(await markUsed('wiki', first), 0)
     assert.deepEqual(await unusedDays(), [2])
+  })
+
+  it('is undone with the IDs of the segments that are used again', async () => {
+    await storeSegments(
+      database,
+      [2, 10, 20].map((days) => segment(days)),
+    )
+    await setRules('wiki', ...lastDays(7))
+    await runDuty()
+    await setRules('wiki', ...lastDays(15))
+    assert.deepEqual((await post('wiki/markUsed?ids')).segmentIds, [segment(10).id])
+    assert.deepEqual((await post('wiki/markUsed?ids')).segmentIds, [])
+    assert.deepEqual(Object.keys(await post('wiki/markUsed')), [
+      'numChangedSegments',
+      'segmentStateChanged',
+      'next',
+    ])
   })
 
   it('stores why each segment became unused', async () => {

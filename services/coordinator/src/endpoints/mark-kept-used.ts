@@ -18,10 +18,11 @@ import {
   type StoredSegment,
   saveAudit,
 } from '@svc/shared/postgres'
+import { permittedNames } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { segmentsMarkedShape } from '@svc/shared/shapes'
-import { integerParameter, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import { integerParameter, presence, textParameter } from '@svc/shared/wire'
+import * as z from 'zod'
 
 // Segments per transaction, so that a transaction and its locks last less than a second.
 const sliceSize = 2000
@@ -57,6 +58,7 @@ function parsedJson(text: string): unknown {
 const query = {
   since: omittable(integerParameter(0, maxAuditId)),
   after: omittable(readCursor),
+  ids: presence,
 }
 
 const formatCursor = ({ dataSource, after: { interval, id } }: Cursor): string =>
@@ -65,6 +67,7 @@ const formatCursor = ({ dataSource, after: { interval, id } }: Cursor): string =
 const answerShape = z
   .object({
     ...segmentsMarkedShape.shape,
+    segmentIds: z.array(z.string()).optional().describe('The segments that were marked, with `ids`'),
     next: z
       .string()
       .nullable()
@@ -80,23 +83,22 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
     isForRules: true,
     access: datasource('WRITE'),
     summary:
-      'Mark segments as used if drop rules marked them as unused, the current rules keep them, and they are not overshadowed. `since` is the audit ID of the first rule change whose drops are undone. With `_default`, all datasources that the caller may change are included. Returns after a few seconds; to continue, pass the value of `next` as `after`',
+      'Mark segments as used if drop rules marked them as unused, the current rules keep them, and they are not overshadowed. `since` is the audit ID of the first rule change whose drops are undone. With `_default`, all datasources that the caller may change are included. With `ids`, the response lists the IDs of the marked segments. Returns after a few seconds; to continue, pass the value of `next` as `after`',
     query,
     answers: [jsonAnswer(answerShape)],
-    handle: async ({ params, query: { since = 0, after }, caller, audit }) => {
+    handle: async ({ params, query: { since = 0, after, ids }, caller, audit }) => {
       const name = params.dataSource as string
       const isForAll = name === defaultRulesName
       const changes: RuleChanges = { of: isForAll ? 'defaultRules' : 'rules', since }
       const dataSources = isForAll
-        ? (await loadDatasourceNames(database, true))
-            .filter((one) => caller.can('WRITE', 'DATASOURCE', one))
-            .sort()
+        ? (await permittedNames(caller, await loadDatasourceNames(database, true), 'WRITE')).sort()
         : [name]
       const deadline = performance.now() + maxRequestMs
-      let changed = 0
+      const marked: string[] = []
       const answer = (next: Cursor | undefined) => ({
-        numChangedSegments: changed,
-        segmentStateChanged: changed > 0,
+        numChangedSegments: marked.length,
+        segmentStateChanged: marked.length > 0,
+        ...(ids ? { segmentIds: marked } : {}),
         next: next === undefined ? null : formatCursor(next),
       })
       for (const dataSource of dataSources) {
@@ -104,7 +106,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
         let last = after?.dataSource === dataSource ? after.after : undefined
         do {
           const slice = await markSlice(database, dataSource, changes, last, audit, clock.now())
-          changed += slice.marked
+          for (const id of slice.marked) marked.push(id)
           last = slice.last
           if (last !== undefined && performance.now() > deadline) return answer({ dataSource, after: last })
         } while (last !== undefined)
@@ -114,7 +116,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
   })
 }
 
-/** Marks a slice of the segments of a datasource as used. Returns how many, and the last one unless none are left. */
+/** Marks a slice of the segments of a datasource as used. Returns their IDs, and the last segment unless none are left. */
 async function markSlice(
   database: Database,
   dataSource: string,
@@ -122,7 +124,7 @@ async function markSlice(
   after: Cursor['after'] | undefined,
   audit: AuditInfo,
   now: number,
-): Promise<{ readonly marked: number; readonly last: StoredSegment | undefined }> {
+): Promise<{ readonly marked: readonly string[]; readonly last: StoredSegment | undefined }> {
   return await database.transaction(async (transaction) => {
     await lockDatasource(transaction, dataSource)
     // The rules must not change before the segments are marked.
@@ -136,15 +138,16 @@ async function markSlice(
     const last = dropped.length < sliceSize ? undefined : dropped.at(-1)
     const kept = keep(dropped)
     const overlapping = enclosingInterval(kept.map(({ interval }) => interval))
-    if (overlapping === undefined) return { marked: 0, last }
+    if (overlapping === undefined) return { marked: [], last }
     const present = await loadOverlapping(transaction, dataSource, overlapping)
     // Segments of other slices can overshadow those of this one.
     const others = await loadDroppedSegments(transaction, dataSource, changes, { overlapping })
     const ids = new Set(kept.map(({ id }) => id))
     const around = [...present.filter(({ used }) => used), ...keep(others).filter(({ id }) => !ids.has(id))]
-    const marked = await markUsed(transaction, planMarkUsed(kept, around), now)
-    if (marked > 0) {
-      const payload = JSON.stringify({ markUsed: marked })
+    const marked = planMarkUsed(kept, around)
+    await markUsed(transaction, marked, now)
+    if (marked.length > 0) {
+      const payload = JSON.stringify({ markUsed: marked.length })
       await saveAudit(transaction, { ...audit, type: 'segments', key: dataSource, payload }, now)
     }
     return { marked, last }

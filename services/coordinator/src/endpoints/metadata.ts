@@ -1,4 +1,5 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
+import { jsonList, jsonListOf } from '@svc/domain/json'
 import { parseSegmentId } from '@svc/domain/segment'
 import { formatInstant, readInterval } from '@svc/domain/time'
 import {
@@ -16,8 +17,6 @@ import {
   JsonPieces,
   jsonAnswer,
   jsonBody,
-  jsonList,
-  jsonListOf,
   type Route,
   route,
 } from '@svc/shared/http'
@@ -29,10 +28,10 @@ import {
   loadSegmentRecords,
   pagesOfUsedSegments,
 } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { type Caller, permittedNames } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { positiveCount, presence, severalOf, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { continued, datasourceShape, fullDatasource, payloadsWithStatus } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { pathInterval } from './datasources.ts'
@@ -257,9 +256,7 @@ const unusedSegmentsRoute = (database: Database): Route =>
 
 /** Returns the datasources of the metadata store that the caller may read. */
 const readableNames = async (database: Database, caller: Caller, includeUnused = false): Promise<string[]> =>
-  (await loadDatasourceNames(database, includeUnused)).filter((name) =>
-    caller.can('READ', 'DATASOURCE', name),
-  )
+  await permittedNames(caller, await loadDatasourceNames(database, includeUnused))
 
 async function* payloadsOf(database: Database, dataSource: string): AsyncGenerator<string[]> {
   for await (const page of pagesOfUsedSegments(database, dataSource)) yield page.map(({ text }) => text)

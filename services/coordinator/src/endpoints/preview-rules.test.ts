@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { arrayBuffer, text } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { decideRequest, decodeInventory, formatDecided, parsePreviewRequest } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
@@ -7,13 +8,20 @@ import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
 import { copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
 import { openProducerConnection } from '@svc/shared/redis'
-import { createTestContext, createTestStores, httpRequest, serverReport } from '@svc/shared/testing'
+import {
+  createHttpClient,
+  createTestContext,
+  createTestStores,
+  httpRequest,
+  serverReport,
+  testCaller,
+} from '@svc/shared/testing'
 import { createChangeFeed, createInventories } from '../change-stream/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
 import { inventoryRoute } from './inventory.ts'
 import { previewRulesRoutes } from './preview-rules.ts'
-import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
+import { createRuleLists, firstDefaultRules, ruleHistoryRoutes, rulesRoutes } from './rules.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -25,26 +33,23 @@ const dayMs = 86_400_000
 const today = Date.UTC(2026, 5, 15)
 const clock = { now: () => today }
 let unknown: string[] = []
+let warningsOf: ReturnType<typeof createPreviews>['warningsOf']
 
 before(async () => {
   await rules.start()
   const leadership = { term: () => 1 }
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
+  const known = { known: true, settled: true, paused: false, reasons: [], shortages: [], scheduled: [] }
   const clusterState = {
     unknownReasons: () => unknown,
-    current: async () => ({
-      known: true,
-      settled: true,
-      paused: false,
-      reasons: [],
-      shortages: [],
-      scheduled: [],
-    }),
+    current: async () => ({ ...known, shownTo: async () => known }),
   }
   const previews = createPreviews(view, clusterState)
+  warningsOf = previews.warningsOf
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
   const routes = [
-    ...rulesRoutes(view.context, rules, lists),
+    ...ruleHistoryRoutes(view.context),
+    ...rulesRoutes(rules, lists),
     ...previewRulesRoutes(view, previews, lists),
     inventoryRoute(view, createInventories(view, clusterState, createChangeFeed(view, clusterState))),
   ]
@@ -378,7 +383,8 @@ describe('a preview of the live cluster', () => {
   })
 
   it('changes neither the cluster nor the load queues', async () => {
-    const redis = openProducerConnection(stores.settings('coordinator'))
+    const settings = stores.settings('coordinator')
+    const redis = openProducerConnection(settings)
     after(() => redis.disconnect())
     await new Promise((resolve) => redis.once('ready', resolve))
     const everything = async () => {
@@ -394,7 +400,8 @@ describe('a preview of the live cluster', () => {
         )
         rows[name] = table!.xml.replace(/<heartbeat_at>.*?<\/heartbeat_at>/g, '')
       }
-      const keys = (await redis.keys('*')).sort()
+      // Other tests use the same Redis server.
+      const keys = (await redis.keys(`${settings.get('svc.queue.prefix')}:*`)).sort()
       const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))
       return { rows, keys, values: values.map((value) => value?.toString('hex')) }
     }
@@ -528,6 +535,23 @@ describe('the warnings for new rules', () => {
     assert.deepEqual(unused.map(({ dataSource }) => dataSource).sort(), ['koalas', 'wiki'])
   })
 
+  it('do not name datasources that the caller may not read', async () => {
+    await store([segment('wiki', 100), segment('koalas', 1)])
+    const namesFor = async (dataSource: string, ...readable: string[]) => {
+      await post(dataSource, [{ type: 'dropForever' }])
+      const caller = testCaller((_action, _type, name) => readable.includes(name))
+      const warnings = await warningsOf(dataSource, caller, new AbortController().signal)
+      return [
+        ...new Set(warnings.flatMap((warning) => ('dataSource' in warning ? [warning.dataSource] : []))),
+      ]
+    }
+    assert.deepEqual(await namesFor('_default', 'wiki'), ['wiki'])
+    // The name that stands for any datasource.
+    assert.deepEqual(await namesFor('_default'), ['preview'])
+    assert.deepEqual(await namesFor('koalas', 'wiki'), [])
+    assert.deepEqual(await namesFor('koalas', 'koalas'), ['koalas'])
+  })
+
   it('are limited to the first ones and escaped for a header', async () => {
     const { count, warnings } = await post('ü🐨', [
       { type: 'dropForever' },
@@ -540,8 +564,10 @@ describe('the warnings for new rules', () => {
 })
 
 describe('the inventory for previews in a page', () => {
+  const client = createHttpClient(`http://127.0.0.1:${context.port}`)
+  after(() => client.close())
   const inventory = (headers: Record<string, string> = {}) =>
-    fetch(`http://127.0.0.1:${context.port}/svc/coordinator/v1/inventory`, { headers })
+    client.open({ path: '/svc/coordinator/v1/inventory', headers })
 
   beforeEach(async () => {
     await store([segment('wiki', 1), segment('koalas', 2)])
@@ -549,7 +575,7 @@ describe('the inventory for previews in a page', () => {
   })
 
   it('answers like the coordinator', async () => {
-    const decoded = decodeInventory(await (await inventory()).arrayBuffer())
+    const decoded = decodeInventory(await arrayBuffer(await inventory()))
     assert.equal(decoded.isComplete, true)
     const edit = { rules: { wiki: [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 2 } }] } }
     const request = finish(parsePreviewRequest(edit, decoded.now))
@@ -566,22 +592,22 @@ describe('the inventory for previews in a page', () => {
 
   it('is not sent again while nothing changes', async () => {
     const first = await inventory()
-    const tag = first.headers.get('etag')!
-    assert.equal((await inventory({ 'If-None-Match': tag })).status, 304)
+    const tag = first.headers.etag!
+    assert.equal((await inventory({ 'If-None-Match': tag })).statusCode, 304)
     await store([segment('wiki', 3)])
     const changed = await inventory({ 'If-None-Match': tag })
-    assert.equal(changed.status, 200)
-    assert.notEqual(changed.headers.get('etag'), tag)
+    assert.equal(changed.statusCode, 200)
+    assert.notEqual(changed.headers.etag, tag)
     await setRules('wiki', [{ type: 'dropForever' }])
-    assert.equal((await inventory({ 'If-None-Match': changed.headers.get('etag')! })).status, 200)
+    assert.equal((await inventory({ 'If-None-Match': changed.headers.etag! })).statusCode, 200)
   })
 
   it('is unavailable until the leader knows the cluster', async () => {
     unknown = ['The leader is waiting for reports from 1 server: [a]']
     try {
       const answer = await inventory()
-      assert.equal(answer.status, 503)
-      assert.match(await answer.text(), /is waiting for reports/)
+      assert.equal(answer.statusCode, 503)
+      assert.match(await text(answer), /is waiting for reports/)
     } finally {
       unknown = []
     }

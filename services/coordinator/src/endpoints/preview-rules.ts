@@ -1,9 +1,9 @@
-import { missingPermission } from '@svc/domain/access'
 import { tooLarge } from '@svc/domain/failure'
 import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
 import { omittable, readLater } from '@svc/domain/validation'
 import { jsonAnswer, jsonBody, Reply, type Route, route, statedDatasource } from '@svc/shared/http'
+import { assertAccess } from '@svc/shared/security'
 import { rulesShape } from '@svc/shared/shapes'
 import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
 import type { ClusterView } from '../cluster-view.ts'
@@ -48,48 +48,41 @@ export function previewRulesRoutes(
     answers: [jsonAnswer(rulesShape)],
     handle: ({ query: { full } }) => lists.show(namesake, full),
   })
-  const previewed = atLeader(
-    leadership,
-    context,
-    route({
-      method: 'POST',
-      path,
-      access: statedDatasource(
-        'READ',
-        'the datasources in the body; datasources that the caller is not allowed to read are left out',
-      ),
-      summary:
-        'Preview what rules would do to the given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds the loaded bytes of each period of time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',
-      query,
-      body: jsonBody(
-        readLater(() => ({ anyOf: [previewRequestSchema(), rulesSchema()] })),
-        {
-          limitBytes,
-          maxValues,
-        },
-      ),
-      answers: [
-        jsonAnswer(rulesPreviewShape, {
-          description: 'The preview; empty if the request was a list of rules',
-        }),
-      ],
-      handle: async (input) => {
-        const { body, query: page, caller, signal } = input
-        if (Array.isArray(body)) {
-          if (!caller.can('WRITE', 'DATASOURCE', namesake))
-            throw missingPermission('WRITE', 'DATASOURCE', namesake)
-          const { length } = JSON.stringify(body)
-          if (length > maxRulesBytes)
-            throw tooLarge(
-              `The rules have [${length}] characters as JSON: expected at most [${maxRulesBytes}]`,
-            )
-          return await lists.replace(namesake, body, input)
-        }
-        return new Reply(200, await previews.answer(body, page, caller, signal), {
-          'Content-Type': 'application/json; charset=utf-8',
-        })
+  const previewed = route({
+    method: 'POST',
+    path,
+    access: statedDatasource(
+      'READ',
+      'the datasources in the body; datasources that the caller is not allowed to read are left out',
+    ),
+    summary:
+      'Preview what rules would do to the given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds the loaded bytes of each period of time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',
+    query,
+    body: jsonBody(
+      readLater(() => ({ anyOf: [previewRequestSchema(), rulesSchema()] })),
+      {
+        limitBytes,
+        maxValues,
       },
-    }),
-  )
-  return [shown, previewed]
+    ),
+    answers: [
+      jsonAnswer(rulesPreviewShape, {
+        description: 'The preview; empty if the request was a list of rules',
+      }),
+    ],
+    handle: async (input) => {
+      const { body, query: page, caller, signal } = input
+      if (Array.isArray(body)) {
+        await assertAccess(caller, namesake, 'WRITE')
+        const { length } = JSON.stringify(body)
+        if (length > maxRulesBytes)
+          throw tooLarge(`The rules have [${length}] characters as JSON: expected at most [${maxRulesBytes}]`)
+        return await lists.replace(namesake, body, input)
+      }
+      return new Reply(200, await previews.answer(body, page, caller, signal), {
+        'Content-Type': 'application/json; charset=utf-8',
+      })
+    },
+  })
+  return [shown, previewed].map((one) => atLeader(leadership, context, one))
 }

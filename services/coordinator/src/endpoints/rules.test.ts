@@ -4,7 +4,7 @@ import { ensureDefaultRules, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, type HttpCall, httpRequest } from '@svc/shared/testing'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
-import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
+import { createRuleLists, firstDefaultRules, ruleHistoryRoutes, rulesRoutes } from './rules.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -28,7 +28,7 @@ before(async () => {
     rules,
     createPreviews(view, { unknownReasons: () => [] }).warningsOf,
   )
-  await context.serve({ routes: rulesRoutes(view.context, rules, lists) })
+  await context.serve({ routes: [...ruleHistoryRoutes(view.context), ...rulesRoutes(rules, lists)] })
 })
 beforeEach(async () => {
   await database.query(sql`DELETE FROM rules`)
@@ -84,6 +84,15 @@ describe('rules', () => {
     assert.deepEqual((await request('/wiki?full')).json, [defaultRule])
   })
 
+  it('of a datasource named history are shown at its encoded name, because its name lists all changes', async () => {
+    assert.equal((await post('%68istory', dropAll)).status, 200)
+    const shown = await request('/%68istory')
+    assert.deepEqual(shown.json, dropAll)
+    assert.ok(shown.headers.etag)
+    assert.equal(((await request('/%68istory/history')).json as unknown[]).length, 1)
+    assert.equal(((await request('/history')).json as { key: string }[])[0]!.key, 'history')
+  })
+
   it('are replaced only if they still have the required version', async () => {
     const tagOf = async () => String((await request('/wiki')).headers.etag)
     const none = await tagOf()
@@ -93,7 +102,7 @@ describe('rules', () => {
     const refused = await post('wiki', [], { 'If-Match': none })
     assert.deepEqual(
       [refused.status, (refused.json as { errorMessage: string }).errorMessage],
-      [409, 'The rules of [wiki] were changed by another request in the meantime'],
+      [409, 'Another request has changed the rules of [wiki] in the meantime'],
     )
     assert.deepEqual((await request('/wiki')).json, dropAll)
     assert.equal(((await request('/wiki/history')).json as unknown[]).length, 1)

@@ -1,4 +1,5 @@
 import { describeError } from '@svc/domain/failure'
+import { joinedListTexts, jsonObject } from '@svc/domain/json'
 import { type PreviewWarning, warningsOfList } from '@svc/domain/preview'
 import {
   assertNotEmptyDefaults,
@@ -18,7 +19,6 @@ import {
   JsonPieces,
   jsonAnswer,
   jsonBody,
-  jsonObject,
   Reply,
   type Route,
   type RouteInput,
@@ -27,15 +27,15 @@ import {
   versionCheck,
 } from '@svc/shared/http'
 import { loadAuditKeys, saveRules } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, type Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
-import { historyParameters, presence } from '@svc/shared/wire'
-import { z } from 'zod'
+import { historyParameters, presence, presenceUnlessFalse } from '@svc/shared/wire'
+import * as z from 'zod'
 import { fullHistoryEntryShape, historyAnswer, warningsHeader } from '../answers/index.ts'
-import { type FollowedRules, rulesText } from '../inventory/index.ts'
-import type { RulesGuard } from './rules-guard.ts'
+import { type FollowedRules, readableRules, readsRules, rulesText } from '../inventory/index.ts'
+import { noGuard, type RulesGuard } from './rules-guard.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
@@ -47,8 +47,12 @@ const historyQuery = { ...historyParameters, full: presence }
 // Max time that a rule change waits for its warnings.
 const warningsTimeoutMs = 2000
 
-/** Returns warnings about the current rules of a datasource. */
-type WarningsOf = (dataSource: string, signal: AbortSignal) => Promise<readonly PreviewWarning[]>
+/** Returns warnings about the current rules of a datasource, without those about data that the caller may not read. */
+type WarningsOf = (
+  dataSource: string,
+  caller: Caller,
+  signal: AbortSignal,
+) => Promise<readonly PreviewWarning[]>
 
 /** Reads and replaces the rules of one datasource, or the cluster default rules under `_default`. */
 export interface RuleLists {
@@ -70,13 +74,13 @@ export type RulesRequest = Pick<RouteInput<unknown, unknown>, 'audit' | 'caller'
 export const maxRulesBytes = 2 * 1024 * 1024
 
 /** The query parameters of a request to change rules. */
-export const replaceRulesQuery = { overridePolicy: presence }
+export const replaceRulesQuery = { overridePolicy: presenceUnlessFalse }
 
 export function createRuleLists(
   { database, clock, logger }: Pick<ServiceContext, 'database' | 'clock' | 'logger'>,
   rules: FollowedRules,
   warningsOf: WarningsOf,
-  guard: RulesGuard = async ({ audit }) => audit,
+  guard: RulesGuard = noGuard,
 ): RuleLists {
   const slices = createSlices()
 
@@ -87,10 +91,11 @@ export function createRuleLists(
   ): Promise<void> {
     if (dataSource === defaultRulesName) assertNotEmptyDefaults(list, 'rules')
     const { overridePolicy: overridesPolicy } = query
-    const audited = await guard({ dataSource, list, audit, caller, overridesPolicy, signal })
-    const checkVersion = versionCheck(request, `The rules of [${dataSource}]`)
-    await saveRules(database, dataSource, await rulesText(list), audited, clock.now(), checkVersion)
-    rules.invalidate()
+    await guard.save({ dataSource, list, audit, caller, overridesPolicy, signal }, async (audited) => {
+      const checkVersion = versionCheck(request, `the rules of [${dataSource}]`)
+      await saveRules(database, dataSource, await rulesText(list), audited, clock.now(), checkVersion)
+      rules.invalidate()
+    })
   }
 
   const warningsByThemselves = (dataSource: string, list: readonly Rule[]) =>
@@ -99,11 +104,13 @@ export function createRuleLists(
       .catch(() => [])
 
   /** Returns warnings about stored rules. A preview that fails does not fail the change. */
-  async function warn(dataSource: string, list: readonly Rule[]): Promise<Reply> {
-    const warnings = await warningsOf(dataSource, AbortSignal.timeout(warningsTimeoutMs)).catch((error) => {
-      logger.warn('Failed to preview new rules', { dataSource, error: describeError(error) })
-      return warningsByThemselves(dataSource, list)
-    })
+  async function warn(dataSource: string, list: readonly Rule[], caller: Caller): Promise<Reply> {
+    const warnings = await warningsOf(dataSource, caller, AbortSignal.timeout(warningsTimeoutMs)).catch(
+      (error) => {
+        logger.warn('Failed to preview new rules', { dataSource, error: describeError(error) })
+        return warningsByThemselves(dataSource, list)
+      },
+    )
     return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })
   }
   return {
@@ -111,17 +118,17 @@ export function createRuleLists(
       const { rules: stored, auditIds } = await rules.snapshot()
       const own = stored.get(dataSource) ?? []
       const defaults = full && dataSource !== defaultRulesName ? (stored.get(defaultRulesName) ?? []) : []
-      const texts = await Promise.all([own, defaults].filter(({ length }) => length > 0).map(rulesText))
-      const text = `[${texts.map((list) => list.slice(1, -1)).join(',')}]`
-      return new Reply(200, text, {
+      return new Reply(200, joinedListTexts(await Promise.all([own, defaults].map(rulesText))), {
         'Content-Type': 'application/json; charset=utf-8',
         ...entityTag(auditIds.get(dataSource) ?? 0),
       })
     },
     replace: async (dataSource, json, request) => {
+      // Before the rules are parsed: ./svc apply checks permissions with an invalid body.
+      if (request.query.overridePolicy) guard.assertMayOverride(request.caller)
       const list = await finishInSlices(parseRulesInSlices(json))
       await replaceRules(dataSource, list, request)
-      return await warn(dataSource, list)
+      return await warn(dataSource, list, request.caller)
     },
   }
 }
@@ -133,18 +140,11 @@ async function* rulesTexts(
   for (const [name, list] of lists) yield [[name, await rulesText(list)]]
 }
 
-/** Returns whether a caller may read the rules under a name; everyone may read the cluster default rules. */
-const isReadableBy =
-  (caller: Caller) =>
-  (name: string): boolean =>
-    name === defaultRulesName || caller.sees(name)
-
-/** Returns the endpoints for retention rules. */
-export function rulesRoutes(
-  context: Pick<ServiceContext, 'database' | 'clock'>,
-  rules: FollowedRules,
-  lists: RuleLists,
-): Route[] {
+/**
+ * Returns the endpoints that read and replace retention rules, for the leader: each server learns of changes by others a little
+ * later, and one that cannot reach the metadata store does not learn of them.
+ */
+export function rulesRoutes(rules: FollowedRules, lists: RuleLists): Route[] {
   return [
     route({
       method: 'GET',
@@ -153,23 +153,9 @@ export function rulesRoutes(
       summary: 'List the cluster default rules and the rules of all datasources that the caller may read',
       answers: [jsonAnswer(z.record(z.string(), rulesShape))],
       handle: async ({ caller }) => {
-        const isReadable = isReadableBy(caller)
-        const readable = [...(await rules.current())].filter(([dataSource]) => isReadable(dataSource))
-        return new JsonPieces(jsonObject(rulesTexts(readable)))
-      },
-    }),
-    route({
-      method: 'GET',
-      path: `${rulesPath}/history`,
-      access: state('READ'),
-      summary:
-        'List the changes to the cluster default rules and to the rules of all datasources that the caller may read; `full` adds the ID of each change and the rules that it replaced',
-      query: historyQuery,
-      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
-      handle: async ({ query, caller }) => {
-        // Changes that the caller may not read must not use up the count.
-        const names = await loadAuditKeys(context.database, 'rules')
-        return historyOf(context, names.filter(isReadableBy(caller)), query)
+        const current = await rules.current()
+        const readable = readableRules(current, await accessTo(caller, current.keys(), 'SEE'))
+        return new JsonPieces(jsonObject(rulesTexts([...readable])))
       },
     }),
     route({
@@ -194,6 +180,27 @@ export function rulesRoutes(
       answers: [emptyAnswer],
       failures: ['conflict', 'unavailable'],
       handle: (input) => lists.replace(input.params.dataSource as string, input.body, input),
+    }),
+  ]
+}
+
+/** Returns the endpoints for the history of rules. */
+export function ruleHistoryRoutes(context: Pick<ServiceContext, 'database' | 'clock'>): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: `${rulesPath}/history`,
+      access: state('READ'),
+      summary:
+        'List the changes to the cluster default rules and to the rules of all datasources that the caller may read; `full` adds the ID of each change and the rules that it replaced',
+      query: historyQuery,
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
+      handle: async ({ query, caller }) => {
+        // Changes that the caller may not read must not use up the count.
+        const names = await loadAuditKeys(context.database, 'rules')
+        const isReadable = readsRules(await accessTo(caller, names, 'SEE'))
+        return historyOf(context, names.filter(isReadable), query)
+      },
     }),
     route({
       method: 'GET',

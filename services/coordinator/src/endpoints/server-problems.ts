@@ -1,7 +1,7 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { loadMissingNodes, loadServerProblems } from '@svc/shared/postgres'
 import { problemLifeMs, type ServiceContext } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const problemsShape = z
   .array(

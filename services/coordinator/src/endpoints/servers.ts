@@ -1,23 +1,13 @@
 import { notFound } from '@svc/domain/failure'
+import { jsonList, jsonListOf, jsonObject, jsonObjectOf, jsonOf } from '@svc/domain/json'
 import { type LoadRate, timeOf } from '@svc/domain/load-time'
 import { dataSourceOfId } from '@svc/domain/segment'
-import {
-  JsonPieces,
-  jsonAnswer,
-  jsonList,
-  jsonListOf,
-  jsonObject,
-  jsonObjectOf,
-  jsonOf,
-  type Route,
-  route,
-  state,
-} from '@svc/shared/http'
+import { JsonPieces, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { type Database, loadPayloads } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { type Caller, mayAccess, permittedItems, permittedNames } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { payloadTextPages, sizeAndCountShape, sizesByInterval } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import {
@@ -73,7 +63,7 @@ const activityShape = z
         .int()
         .nullable()
         .describe(
-          'How fast the server loaded segments while it had loads, recently; null if it was not measured',
+          'Rate at which the server recently loaded segments while its load queue was not empty; null if not measured',
         ),
       segmentsPerSecond: z.number().nullable(),
       failedLoads: z.int().describe('Segments that the server recently failed to load'),
@@ -90,29 +80,29 @@ export function serverRoutes(
   { context, leadership, segments, servers }: ClusterView,
   measured: Measured,
 ): Route[] {
-  const isShown = (id: string, caller: Caller): boolean =>
-    caller.sees(segments.get(id)?.dataSource ?? dataSourceOfId(id))
+  const idsShownTo: IdsShownTo = (caller, ids) =>
+    permittedItems(caller, ids, (id) => segments.get(id)?.dataSource ?? dataSourceOfId(id), 'SEE')
   return [
-    ...serverListRoutes(context.database, servers, isShown),
-    ...segmentsOfServerRoutes(context.database, servers, isShown),
+    ...serverListRoutes(context.database, servers, idsShownTo),
+    ...segmentsOfServerRoutes(context.database, servers, idsShownTo),
     ...tierRoutes(segments, servers),
-    loadQueueRoute(servers, isShown, measured.rateOf),
-    activityRoute(servers, isShown, measured.sumsOf),
+    loadQueueRoute(servers, idsShownTo, measured.rateOf),
+    activityRoute(servers, idsShownTo, measured.sumsOf),
   ].map((one) => atLeader(leadership, context, one))
 }
 
-/** Whether the caller may see the datasource of a segment. */
-type IsShown = (id: string, caller: Caller) => boolean
+/** Returns the IDs of segments whose datasource the caller may see. */
+type IdsShownTo = (caller: Caller, ids: Iterable<string>) => Promise<string[]>
 
 /** The data servers with their sizes or segments. */
-function serverListRoutes(database: Database, servers: ServerInventory, isShown: IsShown): Route[] {
+function serverListRoutes(database: Database, servers: ServerInventory, idsShownTo: IdsShownTo): Route[] {
   const withSegments = (server: ServerState, caller: Caller): AsyncGenerator<string> =>
     jsonObjectOf([
       ...Object.entries(describeServer(server)).map(([name, value]) => [name, jsonOf(value)] as const),
       ['segments', jsonObject(payloadsById(server, caller))],
     ])
   async function* payloadsById(server: ServerState, caller: Caller) {
-    for await (const { texts } of payloadTextPages(database, [shownIds(server, caller, isShown)]))
+    for await (const { texts } of payloadTextPages(database, [await idsShownTo(caller, server.served)]))
       yield [...texts]
   }
   return [
@@ -149,7 +139,11 @@ function serverListRoutes(database: Database, servers: ServerInventory, isShown:
 }
 
 /** The segments on one data server. */
-function segmentsOfServerRoutes(database: Database, servers: ServerInventory, isShown: IsShown): Route[] {
+function segmentsOfServerRoutes(
+  database: Database,
+  servers: ServerInventory,
+  idsShownTo: IdsShownTo,
+): Route[] {
   return [
     route({
       method: 'GET',
@@ -159,7 +153,7 @@ function segmentsOfServerRoutes(database: Database, servers: ServerInventory, is
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(segmentShape)]))],
       handle: async (input) => {
-        const ids = shownIds(knownServer(servers, input.params.server), input.caller, isShown)
+        const ids = await idsShownTo(input.caller, knownServer(servers, input.params.server).served)
         if (!input.query.full) return ids
         const pages = async function* () {
           for await (const { texts } of payloadTextPages(database, [ids])) yield [...texts.values()]
@@ -178,7 +172,7 @@ function segmentsOfServerRoutes(database: Database, servers: ServerInventory, is
         const payload = knownServer(servers, input.params.server).served.has(id)
           ? (await loadPayloads(database, [id])).get(id)
           : undefined
-        if (!payload || !input.caller.sees(payload.dataSource))
+        if (!payload || !(await mayAccess(input.caller, payload.dataSource, 'SEE')))
           throw notFound(`Server [${input.params.server}] does not serve segment [${id}]`)
         return payload
       },
@@ -224,7 +218,7 @@ function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route
         await segments.refresh()
         const tier = params.tier as string
         const found: [dataSource: string, sizes: Record<string, SizeAndCount>][] = []
-        const names = segments.table.datasourceNames.filter((name) => caller.sees(name))
+        const names = await permittedNames(caller, segments.table.datasourceNames, 'SEE')
         for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
           const served = servedSegments(segments, servers, [name], true)
           if (!query.simple) {
@@ -241,7 +235,11 @@ function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route
 }
 
 /** The load queues of all data servers. */
-const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: Measured['rateOf']): Route =>
+const loadQueueRoute = (
+  servers: ServerInventory,
+  idsShownTo: IdsShownTo,
+  rateOf: Measured['rateOf'],
+): Route =>
   route({
     method: 'GET',
     path: `${base}/loadqueue`,
@@ -249,28 +247,27 @@ const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: Meas
     summary: 'Get the load queues of the data servers; `simple` returns counts',
     query: simpleOnly,
     answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
-    handle: ({ query, caller }) =>
-      query.simple
-        ? queueSizes(servers, rateOf)
-        : Object.fromEntries(
-            servers
-              .servers()
-              .map((server) => [server.name, describeQueue(server, (id) => isShown(id, caller))]),
-          ),
+    handle: async ({ query, caller }) => {
+      if (query.simple) return queueSizes(servers, rateOf)
+      const all = servers.servers()
+      const queued = all.flatMap(({ pending }) => [...pending].map(([id]) => id))
+      const shown = new Set(await idsShownTo(caller, queued))
+      return Object.fromEntries(all.map((server) => [server.name, describeQueue(server, shown)]))
+    },
   })
 
 /** How fast the data servers load, and what they failed to load. */
-const activityRoute = (servers: ServerInventory, isShown: IsShown, sumsOf: Measured['sumsOf']): Route =>
+const activityRoute = (servers: ServerInventory, idsShownTo: IdsShownTo, sumsOf: Measured['sumsOf']): Route =>
   route({
     method: 'GET',
     path: `${base}/servers/activity`,
     access: state('READ'),
-    summary: 'Get how fast each data server loads segments, and how many loads it recently failed',
+    summary: 'Get the load rate of each data server, and the number of loads that failed recently',
     answers: [jsonAnswer(activityShape)],
-    handle: ({ caller }) => {
-      const failedOf = new Map(
-        servers.failedLoads((id) => isShown(id, caller)).map((failed) => [failed.name, failed]),
-      )
+    handle: async ({ caller }) => {
+      const failedIds = servers.servers().flatMap(({ failed }) => [...failed].map(([id]) => id))
+      const shown = new Set(await idsShownTo(caller, failedIds))
+      const failedOf = new Map(servers.failedLoads((id) => shown.has(id)).map((one) => [one.name, one]))
       return Object.fromEntries(
         servers.servers().map(({ name }) => {
           const { ms = 0, segments = 0, bytes = 0 } = sumsOf(name) ?? {}
@@ -293,13 +290,13 @@ function knownServer(servers: ServerInventory, name: string | undefined): Server
   return server
 }
 
-/** Returns the IDs of the segments on a server whose datasource the caller may see. */
-const shownIds = (server: ServerState, caller: Caller, isShown: IsShown): string[] =>
-  [...server.served].filter((id) => isShown(id, caller))
-
-/** Returns the served segments that a tier serves. */
+/**
+ * Returns the served segments that a tier serves, each once per replica in it: Druid 37 counts replicas in the sizes of a
+ * tier, but not in those of a datasource.
+ */
 async function* inTier(tier: string, served: AsyncIterable<ServedTogether>): AsyncGenerator<ServedTogether> {
-  for await (const together of served) yield together.filter(({ tiers }) => tiers.has(tier))
+  for await (const together of served)
+    yield together.flatMap((segment) => Array<typeof segment>(segment.tiers.get(tier) ?? 0).fill(segment))
 }
 
 /** Returns whether a tier serves any of the segments. */
@@ -317,8 +314,8 @@ const describeServer = ({ name, tier, type, priority, usedSizeBytes, maxSizeByte
   maxSize: maxSizeBytes,
 })
 
-function describeQueue({ pending }: ServerState, isShown: (id: string) => boolean) {
-  const requests = [...pending].filter(([id]) => isShown(id))
+function describeQueue({ pending }: ServerState, shown: ReadonlySet<string>) {
+  const requests = [...pending].filter(([id]) => shown.has(id))
   const idsOf = (wanted: 'load' | 'drop') =>
     requests.filter(([, { action }]) => action === wanted).map(([id]) => id)
   return { segmentsToLoad: idsOf('load'), segmentsToDrop: idsOf('drop') }

@@ -1,21 +1,31 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { parseRules, type RulesByName } from '@svc/domain/rules'
 import { type Segment, segmentId } from '@svc/domain/segment'
-import { formatInterval } from '@svc/domain/time'
+import { importAuthor } from '@svc/domain/snapshot'
+import { formatInstant, formatInterval } from '@svc/domain/time'
 import { coordinatorConfigName } from '@svc/shared/coordinator-dynamic-config'
 import {
   ensureDefaultRules,
+  eraseUnused,
   markUnused,
   saveConfig,
   saveRules,
+  saveTask,
   scopedTaskId,
   sql,
   type UnusedCause,
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { ReportLog, ServedSegments } from '@svc/shared/segment-serving'
-import { createTestContext, createTestStores, serverReport, storeSegments } from '@svc/shared/testing'
-import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
+import {
+  createTestContext,
+  createTestStores,
+  serverReport,
+  storeSegments,
+  testCaller,
+} from '@svc/shared/testing'
+import { type Shortage, shortagesOf, shortageView } from '../cluster-state/index.ts'
 import { firstDefaultRules } from '../endpoints/rules.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createExplanations } from './index.ts'
@@ -26,33 +36,35 @@ const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
 const awaited: { name: string; tier: string | undefined }[] = []
 let shortages: readonly Shortage[] = []
+let runRules: RulesByName = new Map()
+let isSettled = false
 const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
-const explanations = createExplanations({
+const ledSinceMs = performance.now()
+const state: Parameters<typeof createExplanations>[0] = {
   context,
   segments,
   servers,
   rules,
   reportedServers: { awaited: () => awaited },
   clusterState: {
-    lastShortages: () => shortages,
-    current: async () => ({
-      known: true,
-      settled: false,
-      paused: false,
-      reasons: [],
-      scheduled: [],
-      shortages: ['Server [h2] failed'],
+    lastShortages: () => ({
+      all: shortages,
+      viewOf: (caller) => shortageView(runRules, segments.table.datasourceNames, caller),
     }),
+    current: async () => {
+      const found = { reasons: [], scheduled: [], shortages: ['Server [h2] failed'] }
+      const known = { ...found, known: true, settled: isSettled, paused: false }
+      return { ...known, shownTo: async () => known }
+    },
   },
   loadMeter: { rateOf: () => undefined },
   loading: { untilNextRunMs: () => 3000, status: () => ({ runs: 0 }) },
-})
+  leaderSinceMs: () => ledSinceMs,
+}
+const explanations = createExplanations(state)
 const callerWith = (...granted: string[]) =>
-  ({
-    can: (action: string, type: string) => granted.includes(`${action} ${type}`),
-    sees: () => granted.includes('READ DATASOURCE'),
-  }) as unknown as Caller
+  testCaller((action, type) => granted.includes(`${action} ${type}`))
 const operator = callerWith('READ STATE', 'READ CONFIG', 'READ DATASOURCE')
 // Reads servers, but no datasource.
 const stateReader = callerWith('READ STATE')
@@ -96,12 +108,55 @@ describe('the explanation of a segment', () => {
       unplaced: () => [],
       tiersWithoutServers: () => tiers,
       tiersWithTooFewServers: () => new Map(),
+      tiersWithoutActiveServers: () => new Map(),
     })
     assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
       'Tier [t29] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
     shortages = []
+  })
+
+  it('does not name tiers that occur only in rules of datasources that the caller may not read', async () => {
+    const listOf = (...tiers: string[]) =>
+      parseRules([
+        { type: 'loadForever', tieredReplicants: Object.fromEntries(tiers.map((one) => [one, 2])) },
+      ])
+    runRules = new Map([
+      ['_default', listOf('cold')],
+      ['wiki', listOf('open')],
+      ['koalas', listOf('secret', 'cold')],
+    ])
+    shortages = shortagesOf({
+      unplaced: () => [],
+      tiersWithoutServers: () => new Map(['cold', 'open', 'secret'].map((tier) => [tier, 2])),
+      tiersWithTooFewServers: () => new Map(),
+      tiersWithoutActiveServers: () => new Map(),
+    })
+    isSettled = true
+    const sentencesOf = async (caller: Caller) => (await explanations.ofCluster(caller)).sentences.slice(1)
+    const textOf = (tier: string) => `Tier [${tier}] has no servers for 2 replicas`
+    assert.deepEqual(await sentencesOf(operator), ['cold', 'open', 'secret'].map(textOf))
+    const limited = testCaller(
+      (action, type, name) => action === 'READ' && (type === 'STATE' || name === 'wiki'),
+    )
+    assert.deepEqual(await sentencesOf(limited), [
+      textOf('cold'),
+      textOf('open'),
+      'Other tiers that have no servers: 1',
+    ])
+    assert.deepEqual((await explanations.ofTier('secret', operator)).sentences, [textOf('secret')])
+    assert.deepEqual((await explanations.ofTier('open', limited)).sentences, [textOf('open')])
+    const messageOf = async (tier: string) =>
+      await explanations.ofTier(tier, limited).then(
+        () => '',
+        ({ message }: Error) => message.replace(tier, ''),
+      )
+    assert.match(await messageOf('secret'), /^Tier \[\] does not exist/)
+    assert.equal(await messageOf('secret'), await messageOf('missing'))
+    isSettled = false
+    shortages = []
+    runRules = new Map()
   })
 
   it('shows the last failure of a server, but not to callers who may not read servers', async () => {
@@ -122,7 +177,7 @@ describe('the explanation of a segment', () => {
     assert.deepEqual(await explanations.ofCluster(operator), {
       state: 'working',
       sentences: [
-        'Server [h2] failed to load 1 segment (secret path: disk full) and will retry',
+        'Server [h2] failed to load 1 segment (secret path: disk full) and may retry',
         'The next duty run starts in 3 s',
       ],
     })
@@ -133,7 +188,7 @@ describe('the explanation of a segment', () => {
     )
     assert.match(
       sentences.join('. '),
-      /Server \[h2\] failed to load 1 segment \(secret path: disk full\) and will retry/,
+      /Server \[h2\] failed to load 1 segment \(secret path: disk full\) and may retry/,
     )
     await assert.rejects(explanations.ofServer('h3', operator), { code: 'notFound' })
     await assert.rejects(explanations.ofTier('cold', operator), { code: 'notFound' })
@@ -146,7 +201,7 @@ describe('the explanation of a segment', () => {
       await explanations.ofServer('h2', stateReader),
       await explanations.ofTier('hot', stateReader),
     ]) {
-      assert.match(JSON.stringify(answer), /ailed to load 1 segment and will retry"/)
+      assert.match(JSON.stringify(answer), /ailed to load 1 segment and may retry"/)
       assert.doesNotMatch(JSON.stringify(answer), /secret/)
     }
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
@@ -199,9 +254,83 @@ describe('the explanation of a segment', () => {
     assert.doesNotMatch(await shown(), /failed to load/)
   })
 
-  it('names decommissioning servers in the explanations of their tier and the cluster, and leaves out clones', async () => {
+  it('says that a server is full if the smallest segment that its tier has no space for does not fit', async () => {
+    report('h1', [], { usedSizeBytes: 95 })
+    shortages = shortagesOf({
+      unplaced: () => [{ tier: 'hot', reason: 'noRoom', copies: 1, exampleRow: 0, minSizeBytes: 10 }],
+      tiersWithoutServers: () => new Map(),
+      tiersWithTooFewServers: () => new Map(),
+      tiersWithoutActiveServers: () => new Map(),
+    })
+    assert.equal(
+      (await explanations.ofServer('h1', operator)).sentences.at(-1),
+      'It is full: 5 B is free, and the smallest segment that is waiting for space in its tier needs 10 B',
+    )
+    shortages = []
+  })
+
+  it('counts only segments and replicas of datasources that the caller may read', async () => {
+    const all = [segment(1), segment(1, 'big'), segment(2, 'big')]
+    await storeSegments(database, all)
+    await segments.refresh()
+    report('h1', all, { usedSizeBytes: 95 })
+    shortages = shortagesOf({
+      unplaced: () => [{ tier: 'hot', reason: 'noRoom', copies: 4, exampleRow: 0, minSizeBytes: 10 }],
+      tiersWithoutServers: () => new Map(),
+      tiersWithTooFewServers: () => new Map([['hot', 118]]),
+      tiersWithoutActiveServers: () => new Map(),
+    })
+    const limited = testCaller(
+      (action, type, name) => action === 'READ' && (type === 'STATE' || name === 'wiki'),
+    )
+    const tooFew = (replicas: string) =>
+      `Tier [hot] has too few servers for ${replicas}: a server loads at most one replica of a segment`
+    for (const [caller, replicas] of [
+      [operator, ['4 replicas', '118 replicas']],
+      [limited, ['some replicas', 'some replicas']],
+    ] as const)
+      for (const { sentences } of [
+        await explanations.ofCluster(caller),
+        await explanations.ofTier('hot', caller),
+      ])
+        assert.deepEqual(sentences.slice(-2), [
+          `Tier [hot] has no space for ${replicas[0]}`,
+          tooFew(replicas[1]),
+        ])
+    const served = async (caller: Caller) => (await explanations.ofServer('h1', caller)).sentences.join()
+    assert.match(await served(operator), /serves 3 segments: 95 B .* needs 10 B$/)
+    assert.match(await served(limited), /serves 1 segment: 95 B /)
+    assert.doesNotMatch(await served(limited), /needs/)
+    shortages = []
+  })
+
+  it('says that a server may retry a load only if the next runs may assign it', async () => {
+    const one = segment(1)
+    await storeSegments(database, [one])
+    await segments.refresh()
+    await setRules({ hot: 1 })
+    for (const name of ['h1', 'h2']) report(name, [])
+    servers.note('h1', new Map([[one.id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
+    const failures = [{ id: one.id, action: 'load', message: 'disk full' }]
+    report('h1', [], { session: log.next().session, segments: null, failures })
+    const failureWith = async (config: object) => {
+      await database.query(sql`DELETE FROM dynamic_configs`)
+      await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, audit, 0)
+      const { sentences } = await explanations.ofServer('h1', operator)
+      return sentences.filter((sentence) => sentence.includes('failed'))
+    }
+    const text = 'Server [h1] failed to load 1 segment (disk full)'
+    assert.deepEqual(await failureWith({}), [`${text} and may retry`])
+    assert.deepEqual(await failureWith({ decommissioningNodes: ['h1'] }), [text])
+    assert.deepEqual(await failureWith({ pauseCoordination: true }), [text])
+    // A clone loads only the segments of its source.
+    assert.deepEqual(await failureWith({ cloneServers: { h1: 'h2' } }), [])
+    await database.query(sql`DELETE FROM dynamic_configs`)
+  })
+
+  it('names decommissioning servers in the explanations of their tier and the cluster, and does not count clones', async () => {
     for (const name of ['h1', 'h2', 'h3']) report(name, [])
-    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'gone' } }
+    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'gone', h4: 'h1' } }
     await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, audit, 0)
     const { sentences } = await explanations.ofTier('hot', operator)
     assert.equal(sentences[0], 'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 200 B used')
@@ -209,9 +338,26 @@ describe('the explanation of a segment', () => {
       JSON.stringify(await explanations.ofCluster(operator)),
       /Server \[h2\] is decommissioning; 0 B of segments are left on it/,
     )
+    assert.deepEqual(
+      sentences.filter((sentence) => sentence.includes('clone')),
+      ['Server [h3] is a clone of [gone]; its copies do not count as replicas'],
+    )
+    report('h4', [], { tier: 'copies' })
+    // The tier exists, although rules cannot load anything there.
+    assert.equal(
+      (await explanations.ofTier('copies', operator)).sentences[0],
+      'Tier [copies] has no servers that are not clones',
+    )
     const ofClone = (await explanations.ofServer('h3', operator)).sentences
     assert.match(ofClone.join(), /It is a clone of \[gone\], which is unavailable/)
     await database.query(sql`DELETE FROM dynamic_configs`)
+  })
+
+  it('names the virtual servers of a process', async () => {
+    for (const name of ['v1', 'v2']) report(name, [], { process: 'p1' })
+    assert.deepEqual((await explanations.ofServer('p1', operator)).sentences, [
+      '[p1] is a process with 2 virtual servers, for example [v1]',
+    ])
   })
 
   it('says when a server that stopped reporting was last seen', async () => {
@@ -228,7 +374,126 @@ describe('the explanation of a segment', () => {
     assert.deepEqual((await explanations.ofServer('h2', operator)).sentences, [
       'The leader is waiting for the first report from [h2]',
     ])
+    await saveConfig(
+      database,
+      coordinatorConfigName,
+      JSON.stringify({ decommissioningNodes: ['h2'] }),
+      0,
+      audit,
+      0,
+    )
+    assert.deepEqual((await explanations.ofServer('h2', operator)).sentences, [
+      'The leader is waiting for the first report from [h2]',
+      'It is decommissioning, so no segments are assigned to it',
+    ])
+    await assert.rejects(explanations.ofServer('h3', operator), {
+      code: 'notFound',
+      message:
+        'Server [h3] does not exist. The leader is still waiting for reports from 1 server, for example [h2]',
+    })
+    report('h2', [])
+    const sentencesOfTier = async () => (await explanations.ofTier('hot', operator)).sentences
+    assert.match(
+      (await sentencesOfTier()).join('. '),
+      /has 2 servers, 1 of them decommissioning.* Server \[h2\] is decommissioning; /,
+    )
+    await database.query(sql`DELETE FROM dynamic_configs`)
     awaited.length = 0
+  })
+
+  it('names expected servers that have not announced themselves', async () => {
+    const settings = stores.settings('coordinator', { 'svc.coordinator.expectedServers': '["h1", "h9"]' })
+    const { ofSegment, ofServer, ofTier } = createExplanations({
+      ...state,
+      context: { ...context, settings },
+    })
+    const one = segment(1)
+    await storeSegments(database, [one])
+    await segments.refresh()
+    await setRules({ hot: 2 })
+    report('h1', [one])
+    assert.deepEqual((await ofServer('h9', operator)).sentences, [
+      'The leader is waiting for the first report from [h9], which is in [svc.coordinator.expectedServers] but has not announced itself',
+    ])
+    assert.match(
+      (await ofTier('hot', operator)).sentences.join('. '),
+      /waiting for reports from 1 server in .* whose tier it does not know, for example \[h9\]/,
+    )
+    await assert.rejects(
+      ofTier('cold', operator),
+      /still waiting for reports from 1 server, for example \[h9\]/,
+    )
+    const answer = await ofSegment('wiki', one.id, operator)
+    assert.deepEqual(codesOf(answer), ['tooFewServers', 'serversUnknown'])
+    assert.match(JSON.stringify(answer.servers), /"server":"h9","tier":"","state":"unknown"/)
+    assert.doesNotMatch(JSON.stringify(await ofSegment('wiki', one.id, reader)), /h9/)
+  })
+
+  it('does not say that a tier has no servers before they have reported', async () => {
+    const withoutServers = shortagesOf({
+      unplaced: () => [],
+      tiersWithoutServers: () => new Map([['cold', 2]]),
+      tiersWithTooFewServers: () => new Map(),
+      tiersWithoutActiveServers: () => new Map(),
+    })
+    const one = segment(1)
+    await storeSegments(database, [one])
+    await segments.refresh()
+    await setRules({ cold: 2 })
+    report('h1', [])
+    shortages = withoutServers
+    for (const tier of ['cold', undefined]) {
+      awaited.push({ name: 'c1', tier })
+      const { sentences } = await explanations.ofTier('cold', operator)
+      assert.deepEqual(sentences, [
+        tier === undefined
+          ? 'The leader is waiting for reports from 1 server whose tier it does not know yet, for example [c1]'
+          : 'The leader is waiting for reports from 1 server of tier [cold], for example [c1]',
+      ])
+      const answer = await explanations.ofSegment('wiki', one.id, operator)
+      assert.deepEqual(codesOf(answer), ['serversUnknown'])
+      assert.doesNotMatch(JSON.stringify(answer), /no servers/i)
+      // The names of servers require READ on STATE.
+      const shown = await explanations.ofSegment('wiki', one.id, callerWith('READ DATASOURCE'))
+      assert.doesNotMatch(JSON.stringify(shown), /\bc1\b/)
+      awaited.length = 0
+    }
+    const { sentences } = await explanations.ofTier('cold', operator)
+    assert.deepEqual(sentences, ['Tier [cold] has no servers for 2 replicas'])
+    assert.deepEqual(codesOf(await explanations.ofSegment('wiki', one.id, operator)), ['tierWithoutServers'])
+    shortages = []
+    awaited.push({ name: 'c1', tier: 'cold' })
+    assert.match((await explanations.ofTier('cold', operator)).sentences.join(), /waiting for reports/)
+    await assert.rejects(explanations.ofTier('warm', operator), {
+      code: 'notFound',
+      message:
+        /no rule in effect that you may read refers to it\. The leader is still waiting for reports from 1 server/,
+    })
+    awaited.length = 0
+  })
+
+  it('says when a new leader marks an overshadowed segment as unused', async () => {
+    const old = segment(1)
+    const key = { ...old, version: 'v2' }
+    await storeSegments(database, [old, { ...key, id: segmentId(key) }])
+    await segments.refresh()
+    report('h1', [old])
+    const answerWith = async (config: object) => {
+      await database.query(sql`DELETE FROM dynamic_configs`)
+      await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, audit, 0)
+      return await explanations.ofSegment('wiki', old.id, reader)
+    }
+    const atOnce = await answerWith({})
+    assert.match(atOnce.summary, /version \[v2\] and will be marked as unused once .* are served\./)
+    assert.deepEqual(atOnce.next, [])
+    const later = await answerWith({ millisToWaitBeforeDeleting: 3_600_000 })
+    const at = formatInstant(Math.round(performance.timeOrigin + ledSinceMs + 3_600_000))
+    assert.match(later.summary, new RegExp(`are served, but not before ${at}: a new leader first waits`))
+    assert.deepEqual(
+      later.next?.map((event) => [event.code, event.at]),
+      [['markUnused', at]],
+    )
+    await database.query(sql`DELETE FROM dynamic_configs`)
   })
 
   it('says why an unused segment is unused', async () => {
@@ -251,6 +516,10 @@ describe('the explanation of a segment', () => {
       ],
       [{ kind: 'overshadowed', byVersion: 'v2' }, /segments of version \[v2\] replaced it/],
       [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it as unused/],
+      [
+        { kind: 'import' },
+        /since 2026-01-01T00:00:00\.000Z: it was already unused in the cluster that it was imported from, which does not show why/,
+      ],
       [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it as unused/],
       [{ kind: 'task', taskId: scopedTaskId('chosen', 'wiki') }, /task \[chosen\] marked it as unused/],
     ]
@@ -324,7 +593,7 @@ describe('the explanation of a segment', () => {
     await storeSegments(database, [first, last])
     for (const { id } of [first, last]) await database.query(sql`DELETE FROM segments WHERE id = ${id}`)
     const cases: [id: string, expected: RegExp][] = [
-      [last.id, /: a kill task deleted it$/],
+      [last.id, /: a kill task deleted it\. It cannot be marked as used again, because its data is gone$/],
       ...[first.id, `${first.id}_1`].map((id): [string, RegExp] => [
         id,
         /: a kill task deleted it, or it never existed; partition \[3\] of the same interval and version was deleted$/,
@@ -336,6 +605,73 @@ describe('the explanation of a segment', () => {
     ]
     for (const [id, expected] of cases)
       await assert.rejects(explanations.ofSegment('wiki', id, operator), expected)
+    await saveRules(database, 'wiki', '[]', { ...audit, author: importAuthor }, 0)
+    await assert.rejects(
+      explanations.ofSegment('wiki', segment(77).id, operator),
+      /existed in this cluster\. The cluster was imported, and an import reads unused segments only with --unused$/,
+    )
+    await database.query(sql`DELETE FROM audit`)
+  })
+
+  it('names the kill tasks that may have deleted a segment, and the rules that had dropped it', async () => {
+    const [one, two] = [segment(15), segment(16)] as const
+    const parts = [1, 2, 3].map((partitionNum) => ({ ...two, partitionNum, id: `${two.id}_${partitionNum}` }))
+    const otherVersion = { ...two, version: 'v0', id: two.id.replace('_v1', '_v0') }
+    const unattributed = segment(18)
+    const all = [one, two, ...parts, otherVersion, unattributed]
+    await storeSegments(database, all)
+    const dropped = { kind: 'dropRule', rule: '{}', isDefaultRule: false, rulesId: 7, defaultRulesId: 3 }
+    const ids = all.map(({ id }) => id)
+    const causes = ids.map((id) => (id === one.id ? (dropped as UnusedCause) : ({ kind: 'import' } as const)))
+    await markUnused(database, ids, causes, 0)
+    const kill = async (id: string, ...killed: readonly { readonly id: string }[]) => {
+      const payload = {}
+      const task = {
+        id,
+        groupId: id,
+        type: 'kill',
+        dataSource: 'wiki',
+        priority: 0,
+        payload,
+        submittedBy: 'x',
+      }
+      await saveTask(database, task)
+      const erased = killed.map((segment) => segment.id)
+      await database.transaction((transaction) => eraseUnused(transaction, erased, id))
+      await database.query(sql`UPDATE tasks SET finished_at = to_timestamp(60) WHERE id = ${id}`)
+    }
+    const messageOf = async (id: string) =>
+      await explanations.ofSegment('wiki', id, reader).then(
+        () => '',
+        ({ message }: Error) => message.replace(/^.*?\]: /, ''),
+      )
+    const gone = '. It cannot be marked as used again, because its data is gone'
+    // An earlier version of svc deleted this segment, and did not record the task.
+    await eraseUnused(database, [unattributed.id])
+    assert.equal(await messageOf(unattributed.id), `a kill task deleted it${gone}`)
+    await kill('kill_none')
+    await kill('kill_other_version', otherVersion)
+    await kill(scopedTaskId('mine', 'wiki'), one, parts[0]!)
+    // Many later tasks, which deleted nothing.
+    await database.query(sql`
+      INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state, progress)
+      SELECT 'later_' || i, '', 'kill', 'wiki', 0, '{"interval":"1970-01-01/P1D"}', now(), '', 'SUCCESS',
+        '{"erasedSegments":1}' FROM generate_series(1, 600) AS i`)
+    const byTask = 'kill task [mine] deleted it at 1970-01-01T00:01:00.000Z'
+    assert.equal(await messageOf(parts[0]!.id), `${byTask}${gone}`)
+    assert.equal(
+      await messageOf(one.id),
+      `${byTask}${gone}. Drop rules had marked deleted segments of this interval as unused (audit ID of the rules: 7, audit ID of the default rules: 3)`,
+    )
+    await kill('kill_2', two)
+    await kill('kill_3', parts[1]!)
+    await kill('kill_4', parts[2]!)
+    assert.match(
+      await messageOf(parts[2]!.id),
+      /^one of these kill tasks deleted it: \[kill_4\] at [^,]+, \[kill_3\] at [^,]+, \[kill_2\] at [^,]+, and 1 earlier one\. It cannot/,
+    )
+    await database.query(sql`DELETE FROM tasks`)
+    assert.equal(await messageOf(parts[2]!.id), `a kill task deleted it${gone}`)
   })
 })
 

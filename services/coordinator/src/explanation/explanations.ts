@@ -12,33 +12,37 @@ import {
   explainServerWork,
   explainTierWork,
   idleRun,
+  judgeFailedLoads,
   type LostServer,
-  missingReplicas,
   type PlacedRule,
   type RunForecast,
   SegmentExplainer,
   type SegmentExplanation,
   type ServerFinding,
   type ServerWork,
+  type UnreportedMember,
 } from '@svc/domain/explanation'
-import { type Failure, notFound } from '@svc/domain/failure'
+import { notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
 import { describeWantedCopies, formatRule } from '@svc/domain/rules'
-import { parseSegmentId, segmentId } from '@svc/domain/segment'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
-import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
+import {
+  type CoordinatorConfig,
+  loadingLimitsOf,
+  overshadowedWaitMs,
+  type ServerParts,
+  serverPartsOf,
+} from '@svc/shared/coordinator-dynamic-config'
 import type { DutyGroup } from '@svc/shared/duties'
 import {
   countUnused,
-  type DropRuleCause,
-  loadPartitionFloors,
   loadUnused,
   shownTaskId,
   type UnusedCause,
   type UnusedCount,
 } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, type Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
 import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
@@ -51,11 +55,12 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
+import { auditText, unknownSegment } from './deleted-segments.ts'
 import { createForecasts } from './forecasts.ts'
 
 /** The state that explanations are based on. */
 interface ExplainedState {
-  readonly context: Pick<ServiceContext, 'clock' | 'database'>
+  readonly context: Pick<ServiceContext, 'clock' | 'database' | 'settings'>
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
   readonly rules: FollowedRules
@@ -66,6 +71,8 @@ interface ExplainedState {
     status(): Pick<ReturnType<DutyGroup['status']>, 'runs'>
   }
   readonly loadMeter: Pick<LoadMeter, 'rateOf'>
+  /** When this server became the leader, in milliseconds of the monotonic clock. */
+  leaderSinceMs(): number
 }
 
 /** Explains segments. Answers are ready to be sent as JSON. */
@@ -78,7 +85,7 @@ export interface Explanations {
   ofCluster(caller: Caller): Promise<ClusterExplanation>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
   ofServer(name: string, caller: Caller): Promise<Sentences>
-  /** Explains what a tier has and does. Throws notFound for one without servers that no rule of the last run names. */
+  /** Explains what a tier has and does. Throws notFound for one without servers that no readable rule of the last run names. */
   ofTier(tier: string, caller: Caller): Promise<Sentences>
 }
 
@@ -115,17 +122,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     },
     ofCluster: (caller) => explainWork(state, caller, forecastOf),
     ofServer: (name, caller) => explainServer(state, name, caller),
-    ofTier: async (tier, caller) => {
-      const shortages = state.clusterState.lastShortages()
-      const parts = serverPartsOf(await loadCoordinatorConfig(context.database))
-      const members = (await workOf(state, caller, parts)).filter(
-        ({ server }) => server.tier === tier && server.type === 'historical',
-      )
-      const isNamed = shortages.some((shortage) => shortage.tier === tier)
-      if (members.length === 0 && !isNamed)
-        throw notFound(`Tier [${tier}] does not exist: it has no servers, and no rule in effect refers to it`)
-      return { sentences: explainTierWork(tier, members, shortages) }
-    },
+    ofTier: (tier, caller) => explainTier(state, tier, caller),
   }
 
   async function unusedAnswer(
@@ -149,40 +146,6 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
-/**
- * Returns the error for a segment that is not in the metadata store. Of the deleted segments of an interval and version, only
- * the highest partition number is kept, and partition numbers may have gaps.
- */
-async function unknownSegment(
-  database: ServiceContext['database'],
-  dataSource: string,
-  id: string,
-): Promise<Failure> {
-  const failed = (why: string) =>
-    notFound(`Datasource [${dataSource}] has no segment with the ID [${id}]: ${why}`)
-  const key = parseSegmentId(dataSource, id)
-  if (key === undefined)
-    return failed(
-      `expected an ID such as [${segmentId({ ...exampleKey, dataSource })}], which ends with [_1] or another partition number unless it is the first partition`,
-    )
-  const deleted = (await loadPartitionFloors(database, dataSource, key.interval)).find(
-    ({ interval, version }) =>
-      interval.start === key.interval.start && interval.end === key.interval.end && version === key.version,
-  )?.partitionNum
-  if (deleted === key.partitionNum) return failed('a kill task deleted it')
-  return failed(
-    deleted === undefined || deleted < key.partitionNum
-      ? 'there is no record that it ever existed in this cluster'
-      : `a kill task deleted it, or it never existed; partition [${deleted}] of the same interval and version was deleted`,
-  )
-}
-
-const exampleKey = {
-  interval: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 0, 2) },
-  version: '2026-01-03T00:00:00.000Z',
-  partitionNum: 0,
-}
-
 const datasourceOf = (
   { datasourceNames, datasourceOf: numbers, groupOf }: SegmentTable,
   row: number,
@@ -198,6 +161,7 @@ async function explainWork(
     loadCoordinatorConfig(context.database),
     clusterState.current(),
   ])
+  const { all: unassigned, viewOf } = clusterState.lastShortages(serverPartsOf(config))
   const isPaused = config.pauseCoordination
   const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
   // Only a run shows whether a change requires anything, and a minute may pass until the next one.
@@ -206,8 +170,8 @@ async function explainWork(
   return explainCluster({
     ...current,
     isPaused,
-    shortages: shortageSentences(clusterState.lastShortages()),
-    servers: await workOf(state, caller, serverPartsOf(config)),
+    shortages: shortageSentences(unassigned, await viewOf(caller)),
+    servers: await workOf(state, caller, config),
     hasUsedSegments: segments.table.usedCount > 0,
     nextRun:
       cluster === undefined
@@ -219,54 +183,152 @@ async function explainWork(
 async function workOf(
   { context, servers, loadMeter, rules, segments: { table } }: ExplainedState,
   caller: Caller,
-  parts: ServerParts,
+  config: CoordinatorConfig,
+  { withClones = false } = {},
 ): Promise<ServerWork[]> {
+  const seesDatasource = await accessTo(caller, table.datasourceNames, 'SEE')
   const sees = (id: string): boolean => {
     const row = table.rowOf(id)
-    return row >= 0 && caller.sees(datasourceOf(table, row))
+    return row >= 0 && seesDatasource(datasourceOf(table, row))
   }
   const current = await rules.current()
-  const members = servers.loadingServers(performance.now(), parts)
-  const isMissing = missingReplicas(table, current, members, context.clock.now())
-  const failedOf = new Map(servers.failedLoads(sees, isMissing).map((failed) => [failed.name, failed]))
+  const [parts, nowMs] = [serverPartsOf(config), performance.now()]
+  const planned = servers.loadingServers(nowMs, parts)
+  const clones = servers.clones(nowMs, parts)
+  const stateOf = judgeFailedLoads({
+    table,
+    rules: current,
+    servers: planned,
+    clones,
+    now: context.clock.now(),
+    isPaused: config.pauseCoordination,
+  })
+  const failedOf = new Map(servers.failedLoads(sees, stateOf).map((failed) => [failed.name, failed]))
   const queues = servers.queues()
+  // Clones are not planned, so they are not among the servers for planning.
+  const members = withClones ? servers.loadingServers(nowMs, { ...parts, clones: new Map() }) : planned
   return members.map((server) => ({
     server,
     queuedDrops: queues.get(server.number)?.drops ?? 0,
     rate: loadMeter.rateOf(server.name),
-    failedLoads: failedOf.get(server.name)?.count ?? 0,
-    lastError: failedOf.get(server.name)?.lastError,
+    failedLoads: failedOf.get(server.name) ?? { count: 0, retryable: 0, lastError: undefined },
   }))
 }
 
 async function explainServer(state: ExplainedState, name: string, caller: Caller): Promise<Sentences> {
-  const { context, segments, servers, reportedServers } = state
+  const { context, segments, servers } = state
   const config = await loadCoordinatorConfig(context.database)
   const parts = serverPartsOf(config)
+  const names = segments.table.datasourceNames
+  const seen = names.map(await accessTo(caller, names, 'SEE'))
+  const seesAll = !seen.includes(false)
   const found = servers.get(name)
-  // Clones are not planned, so they are not among the servers for planning.
-  const all = await workOf(state, caller, { ...parts, clones: new Map() })
+  const all = await workOf(state, caller, config, { withClones: true })
   const work = all.find(({ server }) => server.name === name)
-  if (found === undefined || work === undefined) {
-    if (reportedServers.awaited().some((server) => server.name === name))
-      return { sentences: [`The leader is waiting for the first report from [${name}]`] }
-    const lost = servers.lost().find((server) => server.name === name)
-    if (lost === undefined) throw notFound(`Server [${name}] does not exist`)
-    return { sentences: [lostText(lost)] }
-  }
+  if (found === undefined || work === undefined)
+    return { sentences: [...explainUnknownServer(state, name), ...leavingSentences(parts, name)] }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()
   const source = parts.clones.get(name)
+  const { all: unassigned } = state.clusterState.lastShortages(parts)
   return {
     sentences: explainServerWork({
       ...work,
-      servedSegments: found.served.count(),
+      servedSegments: seesAll ? found.served.count() : found.served.countOf(seen),
       lastReportAgeMs: nowMs - found.lastReportAtMs,
       oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
       cloneOf: source === undefined ? undefined : { source, isAvailable: servers.get(source) !== undefined },
       maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
+      // The segment may be of any datasource.
+      minWaitingBytes: seesAll
+        ? unassigned.find(({ tier, minSizeBytes }) => tier === found.tier && minSizeBytes !== undefined)
+            ?.minSizeBytes
+        : undefined,
     }),
   }
+}
+
+async function explainTier(state: ExplainedState, tier: string, caller: Caller): Promise<Sentences> {
+  const config = await loadCoordinatorConfig(state.context.database)
+  const parts = serverPartsOf(config)
+  const { all: unassigned, viewOf } = state.clusterState.lastShortages(parts)
+  const sentenceOf = await viewOf(caller)
+  const shortages = unassigned
+    .filter((shortage) => shortage.tier === tier)
+    .flatMap((shortage) => sentenceOf(shortage) ?? [])
+    .map((text) => ({ tier, text }))
+  const all = (await workOf(state, caller, config, { withClones: true })).filter(
+    ({ server }) => server.tier === tier && server.type === 'historical',
+  )
+  const members = all.filter(({ server }) => !parts.clones.has(server.name))
+  const clones = all.flatMap((work) => {
+    const source = parts.clones.get(work.server.name)
+    return source === undefined ? [] : [{ ...work, source }]
+  })
+  const isNamed = shortages.length > 0
+  const unreported = unreportedIn(state, tier)
+  const unannounced = unannouncedIn(state)
+  const isKnown = isNamed || all.length > 0 || unreported.some((server) => server.tier === tier)
+  if (!isKnown)
+    throw notFound(
+      `Tier [${tier}] does not exist: it has no servers, and no rule in effect that you may read refers to it${waitingText(state)}`,
+    )
+  return { sentences: explainTierWork(tier, { members, clones, shortages, unreported, unannounced }) }
+}
+
+const leavingSentences = ({ leaving }: ServerParts, name: string): string[] =>
+  leaving.has(name) ? ['It is decommissioning, so no segments are assigned to it'] : []
+
+/** Explains a server whose segments the leader does not know. Throws notFound if the leader does not know the name, either. */
+function explainUnknownServer(state: ExplainedState, name: string): string[] {
+  const { servers, reportedServers } = state
+  if (reportedServers.awaited().some((server) => server.name === name))
+    return [`The leader is waiting for the first report from [${name}]`]
+  if (unannouncedIn(state).includes(name))
+    return [
+      `The leader is waiting for the first report from [${name}], which is in [svc.coordinator.expectedServers] but has not announced itself`,
+    ]
+  const hosted = servers.servers().filter(({ process }) => process === name)
+  if (hosted.length > 0)
+    return [
+      `[${name}] is a process with ${countOf(hosted.length, 'virtual server')}, for example [${hosted[0]!.name}]`,
+    ]
+  const lost = servers.lost().find((server) => server.name === name)
+  if (lost === undefined) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
+  return [lostText(lost)]
+}
+
+/** Returns the historicals whose segments the leader does not know, and that are or may be in a tier. */
+function unreportedIn({ reportedServers, servers }: ExplainedState, tier: string): UnreportedMember[] {
+  return [
+    ...reportedServers.awaited().map((server) => ({ name: server.name, tier: server.tier, isLost: false })),
+    ...servers
+      .lost()
+      .filter(({ type }) => type === 'historical')
+      .map((server) => ({ name: server.name, tier: server.tier, isLost: true })),
+  ].filter((server) => server.tier === tier || server.tier === undefined)
+}
+
+/** Returns the processes that the configuration expects but that the leader does not know. */
+function unannouncedIn({
+  context: { settings },
+  servers,
+  reportedServers,
+}: Pick<ExplainedState, 'context' | 'servers' | 'reportedServers'>): string[] {
+  const known = new Set([
+    ...servers.servers().map(({ process }) => process),
+    ...reportedServers.awaited().map(({ name }) => name),
+    ...servers.lost().map(({ name }) => name),
+  ])
+  return settings.get('svc.coordinator.expectedServers').filter((name) => !known.has(name))
+}
+
+/** Says that servers may be missing because they have not reported. Begins with the period of the previous sentence. */
+function waitingText(state: ExplainedState): string {
+  const awaited = [...state.reportedServers.awaited().map(({ name }) => name), ...unannouncedIn(state)]
+  return awaited.length === 0
+    ? ''
+    : `. The leader is still waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`
 }
 
 const lostText = ({ name, type, tier, lastReportAtMs }: LostServerState): string =>
@@ -276,13 +338,14 @@ const lostText = ({ name, type, tier, lastReportAtMs }: LostServerState): string
 const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
 
 async function clusterOf({
-  context: { clock, database },
+  context: { clock, database, settings },
   segments,
   servers,
   rules,
   reportedServers,
   loadMeter: { rateOf },
   loading: { untilNextRunMs },
+  leaderSinceMs,
 }: ExplainedState): Promise<ExplainedCluster> {
   const [current, config] = await Promise.all([
     rules.current(),
@@ -290,6 +353,8 @@ async function clusterOf({
     segments.refresh(),
   ])
   const nowMs = performance.now()
+  const waitsByDefault = settings.get('svc.coordinator.waitBeforeMarkingOvershadowed')
+  const waitUntilMs = leaderSinceMs() + overshadowedWaitMs(config, waitsByDefault)
   const parts = serverPartsOf(config)
   const loading = servers.loadingServers(nowMs, parts)
   const clones = servers
@@ -304,6 +369,7 @@ async function clusterOf({
     now: clock.now(),
     isPaused: config.pauseCoordination,
     awaited: reportedServers.awaited(),
+    unannounced: unannouncedIn({ context: { clock, database, settings }, servers, reportedServers }),
     lost: servers
       .lost()
       .filter(({ type }) => type === 'historical')
@@ -314,6 +380,7 @@ async function clusterOf({
           lastSeenAt: epochOf(lastReportAtMs),
         }),
       ),
+    overshadowedWaitUntil: waitUntilMs > nowMs + untilNextRunMs() ? epochOf(waitUntilMs) : undefined,
     nextRun: { at: Math.round(Date.now() + untilNextRunMs()), inMs: untilNextRunMs() },
     rateOf,
     failureOf: (server, row) => {
@@ -465,7 +532,7 @@ function unusedIn(counts: readonly UnusedCount[], summary: string, caller: Calle
   }
 }
 
-/** Says why a segment is unused, with and without since when. */
+/** Says why a segment is unused, with and without the time. */
 function unusedTexts({ since, cause: recorded }: UnusedCount['example'], caller: Caller) {
   const cause = unusedText(recorded, caller.can('READ', 'CONFIG', 'CONFIG'))
   const state = since === null ? 'is unused' : `has been unused since ${formatInstant(since)}`
@@ -499,13 +566,7 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
       return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it as unused`
     case 'task':
       return `task [${shownTaskId(cause.taskId)}] marked it as unused`
+    case 'import':
+      return 'it was already unused in the cluster that it was imported from, which does not show why'
   }
-}
-
-/** Says which change to the rules marked a segment as unused. */
-function auditText({ isDefaultRule, rulesId, defaultRulesId }: DropRuleCause): string {
-  const ofDefaults = `audit ID of the default rules: ${defaultRulesId}`
-  if (isDefaultRule) return ofDefaults
-  const ofRules = `audit ID of the rules: ${rulesId}`
-  return isDefaultRule === null ? `${ofRules}, ${ofDefaults}` : ofRules
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExplainedCluster } from '@svc/domain/explanation'
+import { copyFlag } from '@svc/domain/inventory'
 import { parseRules } from '@svc/domain/rules'
 import { segmentId } from '@svc/domain/segment'
 import { loadingServers, simulatedServer, tableOf } from '@svc/domain/testing'
@@ -10,16 +11,19 @@ import { createForecasts } from './forecasts.ts'
 const key = { dataSource: 'wiki', interval: { start: 0, end: 1 }, version: 'v1', partitionNum: 0 }
 const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes: 100, totalRows: 1 }
 const server = simulatedServer({ name: 'h', tier: 'hot', maxSizeBytes: 1000 })
-const rulesFor = (copies: number) =>
-  new Map([['wiki', parseRules([{ type: 'loadForever', tieredReplicants: { hot: copies } }])]])
+const rulesFor = (copies: number, more: object = { type: 'loadForever' }) =>
+  new Map([['wiki', parseRules([{ ...more, tieredReplicants: { hot: copies } }])]])
+const period = { type: 'loadByPeriod', period: 'P100Y' }
 const cluster: ExplainedCluster = {
   table: tableOf([segment], [server]),
-  rules: rulesFor(1),
+  rules: rulesFor(1, period),
   servers: loadingServers([server]),
   clones: [],
   limits: { maxLoadsPerServer: 1, replicationThrottleLimit: 1 },
   now: 0,
   isPaused: false,
+  overshadowedWaitUntil: undefined,
+  unannounced: [],
   awaited: [],
   lost: [],
   nextRun: { at: 0, inMs: 0 },
@@ -31,7 +35,7 @@ const withQueue: ExplainedCluster = {
   servers: cluster.servers.map((one) => ({ ...one, queuedLoads: 1 })),
 }
 
-test('a forecast is used again until something changes, and one of many segments until the next run', async () => {
+test('with periods in the rules, a forecast is used again until something changes, and one of many segments until the next run', async () => {
   for (const [many, isReused] of [
     [2, false],
     [1, true],
@@ -44,7 +48,7 @@ test('a forecast is used again until something changes, and one of many segments
     const second = await forecastOf(withQueue)
     assert.equal(second === first, isReused)
     assert.equal(second.totals.loads, isReused ? 1 : 0)
-    assert.notEqual(await forecastOf({ ...withQueue, rules: rulesFor(0) }), second)
+    assert.notEqual(await forecastOf({ ...withQueue, rules: rulesFor(0, period) }), second)
     const third = await forecastOf(withQueue)
     runs += 1
     // Until the next forecast of many segments is finished, the one before the run is used.
@@ -56,5 +60,23 @@ test('a forecast is used again until something changes, and one of many segments
     )
     runs += 2
     assert.notEqual(await forecastOf(withQueue), fourth)
+  }
+})
+
+test('without periods in the rules, a forecast is used again after any time and run until something changes', async () => {
+  for (const many of [2, 1]) {
+    let runs = 0
+    const forecastOf = createForecasts(() => runs, many)
+    const rules = rulesFor(1)
+    const fixed = { ...cluster, rules, table: tableOf([segment], [server]) }
+    const first = await forecastOf(fixed)
+    runs += 5
+    assert.equal(await forecastOf(fixed), first)
+    fixed.table.changeCopy(segment.id, 0, copyFlag.dropping, 0)
+    const second = await forecastOf(fixed)
+    assert.notEqual(second, first)
+    runs += 5
+    assert.equal(await forecastOf({ ...fixed, rules: new Map(rules) }), second)
+    assert.notEqual(await forecastOf({ ...fixed, rules: rulesFor(1) }), second)
   }
 })

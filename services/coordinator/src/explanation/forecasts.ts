@@ -1,15 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ExplainedCluster, forecastRun, type RunForecast } from '@svc/domain/explanation'
-import type { LoadingServer } from '@svc/domain/loading'
-import { finishInSlices } from '@svc/shared/slices'
+import { areEqualServers, type LoadingServer } from '@svc/domain/loading'
+import { areFixed } from '@svc/domain/rules'
+import { finishInBackground } from '@svc/shared/slices'
 import { haveSameRules } from '../cluster-state/index.ts'
 
 /** What a forecast depends on. The numbers of changes are copied, because the table changes later. */
 interface ForecastBasis extends Pick<ExplainedCluster, 'rules' | 'servers' | 'limits' | 'awaited'> {
   /** Number of changes to the used segments of each datasource. */
   readonly changes: readonly number[]
-  /** Number of changes to what servers have. */
-  readonly servedChanges: number
+  /** Number of changes to what servers have and to their pending requests. */
+  readonly copyChanges: number
   /** Number of runs before. */
   readonly runs: number
 }
@@ -18,19 +19,22 @@ interface KeptForecast extends ForecastBasis {
   readonly forecast: Promise<RunForecast>
   /** In milliseconds of the monotonic clock; undefined until the forecast is finished. */
   finishedAtMs?: number
+  /** Calculates it as fast as possible from now on, because an explanation waits for it. */
+  hurry(): void
 }
 
 // Time may pass the boundary of a rule.
 const maxAgeMs = 1000
 const manySegments = 50_000
-// A forecast of a million segments that await the next run takes about a second, and while servers load them, the state
-// changes all the time. So a forecast of many segments is reused for ten times as long, until the next run.
+// While servers load segments, the state changes all the time. So a forecast of a million segments is reused for 10 s, until the
+// next run.
 const maxAgePerSegmentMs = 0.01
 
 /**
- * Returns a function that forecasts the next run. Explanations in quick succession share a forecast. `countRuns` returns the number
- * of runs so far. Forecasts of at least `many` used segments are reused while servers load and drop segments, and after a run until
- * the next forecast is finished: what that run has requested is no longer to do, and most of the rest still is.
+ * Returns a function that forecasts the next run. Explanations share a forecast until something changes, or, if the rules have
+ * periods, for a second. `countRuns` returns the number of runs so far. Forecasts of at least `many` used segments are reused while
+ * servers load and drop segments, and after a run until the next forecast is finished: what that run has requested is no longer to
+ * do, and most of the rest still is.
  */
 export function createForecasts(
   countRuns: () => number,
@@ -38,8 +42,15 @@ export function createForecasts(
 ): (cluster: ExplainedCluster) => Promise<RunForecast> {
   let newest: KeptForecast | undefined
   let finished: KeptForecast | undefined
-  const start = (cluster: ExplainedCluster, basis: ForecastBasis): KeptForecast => {
-    const started: KeptForecast = { ...basis, forecast: finishInSlices(forecastRun(cluster)) }
+  const start = (cluster: ExplainedCluster, basis: ForecastBasis, isAwaited: boolean): KeptForecast => {
+    let isUrgent = isAwaited
+    const started: KeptForecast = {
+      ...basis,
+      forecast: finishInBackground(forecastRun(cluster), () => isUrgent),
+      hurry: () => {
+        isUrgent = true
+      },
+    }
     newest = started
     started.forecast.then(
       () => {
@@ -58,22 +69,30 @@ export function createForecasts(
     const maxManyAgeMs = Math.max(maxAgeMs, cluster.table.usedCount * maxAgePerSegmentMs)
     const isSameCluster = (one: ForecastBasis): boolean =>
       haveSameParts(one, basis) && haveSameRules(one.rules, basis.rules)
+    const isOfLastRun = (one: KeptForecast): boolean => isMany && one.runs >= basis.runs - 1
     const isUsable = (one: KeptForecast): boolean => {
-      if (one.runs !== basis.runs || !isSameCluster(one)) return false
+      if (!isSameCluster(one)) return false
+      // Runs may end more often than a forecast, which would otherwise never be finished.
+      if (one.finishedAtMs === undefined && isOfLastRun(one)) return true
+      const isUnchanged = haveSameLoads(one, basis)
+      if (isUnchanged && areFixed(basis.rules)) return true
       const ageMs = one.finishedAtMs === undefined ? 0 : performance.now() - one.finishedAtMs
-      return isMany ? ageMs < maxManyAgeMs : ageMs < maxAgeMs && haveSameLoads(one, basis)
+      return one.runs === basis.runs && (isMany ? ageMs < maxManyAgeMs : ageMs < maxAgeMs && isUnchanged)
     }
-    const current = newest !== undefined && isUsable(newest) ? newest : start(cluster, basis)
-    const isLastRuns = isMany && finished !== undefined && finished.runs >= basis.runs - 1
-    return current.finishedAtMs === undefined && isLastRuns && isSameCluster(finished!)
-      ? finished!.forecast
-      : current.forecast
+    const usable = newest !== undefined && isUsable(newest) ? newest : undefined
+    if (usable?.finishedAtMs !== undefined) return usable.forecast
+    const isLastUsable = finished !== undefined && isOfLastRun(finished) && isSameCluster(finished)
+    const last = isLastUsable ? finished : undefined
+    const current = usable ?? start(cluster, basis, last === undefined)
+    if (last !== undefined) return last.forecast
+    current.hurry()
+    return current.forecast
   }
 }
 
 function basisOf({ servers, table, limits, awaited, rules }: ExplainedCluster, runs: number): ForecastBasis {
   const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-  return { rules, servers, limits, awaited, changes, servedChanges: table.servedChanges, runs }
+  return { rules, servers, limits, awaited, changes, copyChanges: table.copyChanges, runs }
 }
 
 /** Whether two clusters have the same used segments, servers, and limits. Servers may have and load other segments. */
@@ -84,7 +103,7 @@ const haveSameParts = (one: ForecastBasis, other: ForecastBasis): boolean =>
 
 /** Whether the servers of two clusters with the same parts have and load the same segments. */
 const haveSameLoads = (one: ForecastBasis, other: ForecastBasis): boolean =>
-  one.servedChanges === other.servedChanges && haveSameFields(one, other, passingFields)
+  one.copyChanges === other.copyChanges && haveSameFields(one, other, passingFields)
 
 const passingFields = ['queuedLoads', 'usedSizeBytes', 'loadingSizeBytes'] as const
 
@@ -103,6 +122,7 @@ const haveSameFields = (
   other: ForecastBasis,
   fields: readonly (keyof LoadingServer)[],
 ): boolean =>
-  one.servers.every((server, index) =>
-    fields.every((field) => server[field] === other.servers[index]![field]),
-  )
+  one.servers.every((server, index) => {
+    const same = other.servers[index]!
+    return areEqualServers(server, same) || fields.every((field) => server[field] === same[field])
+  })

@@ -37,6 +37,15 @@ export class ServedIds implements Iterable<string> {
     return count
   }
 
+  /** Returns the number of those whose datasource, by number, is included. Unused segments are not counted. */
+  countOf(isIncluded: readonly boolean[]): number {
+    const { copies, groupOf, datasourceOf } = this.table
+    let count = 0
+    for (const entry of servedEntries(this.table, this.server))
+      if (isIncluded[datasourceOf[groupOf[copies.rowOf[entry] as number]!]!]) count += 1
+    return count
+  }
+
   *[Symbol.iterator](): Generator<string> {
     const { table } = this
     for (const entry of servedEntries(table, this.server))

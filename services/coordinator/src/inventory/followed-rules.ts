@@ -12,7 +12,10 @@ export interface FollowedRules {
   current(): Promise<RulesByName>
   /** Returns the current rules with the audit IDs of their last changes. */
   snapshot(): Promise<RulesSnapshot>
-  /** Discards the cached rules after a change on this server, so that the next reader sees it. */
+  /**
+   * Discards the cached rules after a change on this server, or when it becomes the leader and may not know the changes of its
+   * predecessor, so that the next reader sees them.
+   */
   invalidate(): void
   /** Starts to listen for changes by other servers. */
   start(): Promise<void>

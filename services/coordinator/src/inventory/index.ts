@@ -11,6 +11,7 @@ export {
 export { loadCoordinatorConfig } from './load-coordinator-config.ts'
 export { createLoadMeter, type LoadMeter } from './load-meter.ts'
 export type { PendingRequest } from './pending-request.ts'
+export { readableRules, readsRules } from './readable-rules.ts'
 export { type ReportedServers, watchReported } from './reported-servers.ts'
 export { rulesText } from './rules-text.ts'
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { sql } from '@svc/shared/postgres'
-import { createTestStores, recordingLogger } from '@svc/shared/testing'
+import { loadLoadRates, sql } from '@svc/shared/postgres'
+import { createTestStores, recordingLogger, waitUntil } from '@svc/shared/testing'
 import { createLoadMeter } from './load-meter.ts'
 
 const { database } = await createTestStores({ after })
@@ -43,5 +43,33 @@ describe('the load meter', () => {
     assert.equal(kept.msPerSegment, measured.msPerSegment)
     // Both are sums of the same numbers, but not added in the same order.
     assert.ok(Math.abs(kept.msPerByte - measured.msPerByte) < 1e-12)
+  })
+
+  it('stores the last loads within 30 seconds, even if no others follow', async ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const meter = createLoadMeter(database, recordingLogger())
+    meter.note({ server: 'last', sizeBytes: megabyte, sentAtMs: 1000, nowMs: 1250 })
+    mock.timers.tick(30_000)
+    mock.timers.reset()
+    await waitUntil('the rate is stored', async () => (await loadLoadRates(database)).has('last'))
+  })
+
+  it('stores what it measured later if the store has failed', async ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const logger = recordingLogger()
+    let failures = 1
+    const stored: unknown[] = []
+    const query = async (statement: unknown) => {
+      failures -= 1
+      if (failures >= 0) throw new Error('unavailable')
+      stored.push(statement)
+      return []
+    }
+    const meter = createLoadMeter({ query } as unknown as typeof database, logger)
+    meter.note({ server: 'one', sizeBytes: megabyte, sentAtMs: 1000, nowMs: 1250 })
+    await meter.save()
+    assert.equal(logger.lines.at(-1)?.message, 'Failed to store load rates; retrying')
+    mock.timers.tick(30_000)
+    assert.equal(stored.length, 1)
   })
 })

@@ -35,13 +35,13 @@ interface OpenReport {
 
 const savePeriodMs = 30_000
 
-/** Creates the meter. It stores what it measured at most every 30 seconds. */
+/** Creates the meter. It stores what it measured within 30 seconds, so that the next leader has it, even if this one crashes. */
 export function createLoadMeter(database: Database, logger: Logger): LoadMeter {
   const sums = new Map<string, LoadSums>()
   const open = new Map<string, OpenReport>()
   const lastLoadAtMs = new Map<string, number>()
   const changed = new Set<string>()
-  let saveAtMs = 0
+  let saveTimer: NodeJS.Timeout | undefined
 
   const close = (server: string): void => {
     const report = open.get(server)
@@ -51,23 +51,26 @@ export function createLoadMeter(database: Database, logger: Logger): LoadMeter {
     sums.set(server, addMeasured(sums.get(server) ?? noLoads, report))
     changed.add(server)
   }
+  const scheduleSave = (): void => {
+    saveTimer ??= setTimeout(() => void save(), savePeriodMs).unref()
+  }
   const save = async (): Promise<void> => {
+    clearTimeout(saveTimer)
+    saveTimer = undefined
     for (const server of open.keys()) close(server)
     if (changed.size === 0) return
     const measured = new Map([...changed].map((server) => [server, sums.get(server) ?? noLoads]))
     changed.clear()
     await saveLoadRates(database, measured).catch((error) => {
       for (const server of measured.keys()) changed.add(server)
+      scheduleSave()
       logger.warn('Failed to store load rates; retrying', { error: describeError(error) })
     })
   }
 
   return {
     note: ({ server, sizeBytes, sentAtMs, nowMs }) => {
-      if (nowMs >= saveAtMs) {
-        saveAtMs = nowMs + savePeriodMs
-        void save()
-      }
+      scheduleSave()
       // A server loads one segment after the other: a load lasts from the end of the last one, or from its request.
       const ms = nowMs - Math.max(sentAtMs, lastLoadAtMs.get(server) ?? -Infinity)
       if (open.get(server)?.nowMs !== nowMs) close(server)

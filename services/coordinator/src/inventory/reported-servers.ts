@@ -27,6 +27,7 @@ export function watchReported(
   servers: Pick<ServerInventory, 'servers' | 'awaited'>,
 ): ReportedServers {
   const reportWait = new ReportWait()
+  let discovered: Promise<void> | undefined
 
   const awaited = (): UnknownServer[] => {
     const stillAwaited = servers.awaited()
@@ -38,9 +39,19 @@ export function watchReported(
     return [...stillAwaited, ...silent]
   }
   return {
-    restart: () => reportWait.restart(performance.now()),
+    restart: () => {
+      discovered = undefined
+      reportWait.restart(performance.now())
+    },
     awaited,
     reported: async () => {
+      // A server that becomes the leader right after its start, or after it was cut off, must not wait only for the servers
+      // that it knew before.
+      discovered ??= discovery.refresh()
+      await discovered.catch((error) => {
+        discovered = undefined
+        throw error
+      })
       while (!stopping.aborted && reportWait.waitsFor(awaited().length, performance.now())) {
         await new Promise((resolve) => setTimeout(resolve, pollMs))
       }

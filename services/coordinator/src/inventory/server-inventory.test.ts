@@ -298,6 +298,28 @@ describe('requests', () => {
     assert.deepEqual([...state().pending.keys()], ['late'])
   })
 
+  it('to a server that was forgotten are revoked before its reports count again', () => {
+    const { inventory, server, state } = setUp('s')
+    inventory.note('a', new Map([['s', requested('drop', 5)]]))
+    assert.deepEqual(inventory.expire(silenceMs + 1, timeoutMs), ['a'])
+    const answer = inventory.take([server.report()], 1, silenceMs + 2)
+    assert.deepEqual([answer.resync, answer.voidUntilMs], [['a'], { a: 5 }])
+    assert.equal(inventory.get('a'), undefined, 'the server may still drop the segment')
+    server.sync(inventory, 1, silenceMs + 3)
+    assert.deepEqual([[...state().served], state().pending.size], [['s'], 0])
+    assert.deepEqual(inventory.take([server.report()], 1, silenceMs + 4).voidUntilMs, {})
+  })
+
+  it('to a server that was forgotten are not revoked once it has restarted', () => {
+    const { inventory, server, state } = setUp('s')
+    inventory.note('a', new Map([['s', requested('drop', 5)]]))
+    inventory.expire(silenceMs + 1, timeoutMs)
+    server.restart()
+    server.term = 1
+    assert.deepEqual(inventory.take([server.report()], 1, silenceMs + 2).resync, [])
+    assert.deepEqual([...state().served], ['s'])
+  })
+
   for (const [how, lose] of [
     ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.voidPending(), 1)],
     ['in transit', (inventory: ServerInventory) => inventory.voidPendingOf('a')],
@@ -643,7 +665,7 @@ describe('what servers reported to a standby', () => {
     lost: fc.constantFrom('nothing', 'nothing', 'report', 'answer'),
   } as const)
 
-  it('leads to the same as complete lists, whenever a coordinator takes over', () => {
+  it('leads to the same result as complete lists, whenever a coordinator takes over', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         let [leader, standby] = [new ServerInventory(silenceMs), new ServerInventory(silenceMs)]

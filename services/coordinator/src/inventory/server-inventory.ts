@@ -1,3 +1,4 @@
+import type { FailedLoadState, FailedLoads } from '@svc/domain/explanation'
 import { copyFlag, pendingFlags, SegmentTable } from '@svc/domain/inventory'
 import {
   type LoadingServer,
@@ -29,6 +30,8 @@ export interface ServerState {
   readonly lastReportAtMs: number
   readonly served: ServedIds
   readonly pending: PendingView
+  /** Failed requests by segment ID. */
+  readonly failed: Iterable<readonly [id: string, request: FailedRequest]>
 }
 
 /** A server that stopped reporting. */
@@ -100,6 +103,11 @@ export class ServerInventory {
   private readonly awaitedOf = new Map<string, { list: readonly AwaitedServer[]; readonly atMs: number }>()
   /** Servers that stopped reporting, the last ones. */
   private readonly lostByName = new Map<string, LostServerState>()
+  /**
+   * Requests to forgotten servers, which may still execute what was sent up to this time. When such a server returns, its reports
+   * count only once it confirms that it ignores them.
+   */
+  private readonly revokedByName = new Map<string, { readonly session: string; readonly untilMs: number }>()
   private readonly standbyLists: StandbyLists
   private readonly silenceMs: number
   private readonly events: ServerInventoryEvents
@@ -139,7 +147,8 @@ export class ServerInventory {
   ): ReportAnswer {
     // A server that does not know this leader may still execute requests of an earlier leader. Its list is reliable only
     // once it knows this term.
-    const taken = (report: ServerReport) => report.term === term && this.takeOne(report, nowMs)
+    const taken = (report: ServerReport) =>
+      report.term === term && this.hasConfirmed(report) && this.takeOne(report, nowMs)
     const refused = reports.filter((report) => !taken(report))
     const resync = refused.map(({ name }) => name)
     for (const { process } of reports) this.awaitedOf.delete(process)
@@ -147,7 +156,7 @@ export class ServerInventory {
     const byProcess = Map.groupBy([...awaited, ...refused.filter(isHistorical)], ({ process }) => process)
     for (const [process, list] of byProcess) this.awaitedOf.set(process, { list, atMs: nowMs })
     const voids = reports.flatMap(({ name }) => {
-      const untilMs = this.byName.get(name)?.voidUntilMs
+      const untilMs = this.byName.get(name)?.voidUntilMs ?? this.revokedByName.get(name)?.untilMs
       return untilMs === undefined ? [] : [[name, untilMs] as const]
     })
     const resyncFrom = refused.flatMap((report) => {
@@ -192,6 +201,14 @@ export class ServerInventory {
   /** Frees the numbers of servers that are no longer known. */
   private release(numbers: Iterable<number>): void {
     for (const number of numbers) if (this.byNumber[number] === undefined) this.freeNumbers.push(number)
+  }
+
+  /** Whether a server that had been forgotten ignores the requests that it was sent before. */
+  private hasConfirmed({ name, session, voidUntilMs }: ServerReport): boolean {
+    const revoked = this.revokedByName.get(name)
+    if (revoked?.session === session && voidUntilMs < revoked.untilMs) return false
+    this.revokedByName.delete(name)
+    return true
   }
 
   private takeOne(report: ServerReport, nowMs: number): boolean {
@@ -416,6 +433,7 @@ export class ServerInventory {
     }
     this.byName.clear()
     this.lostByName.clear()
+    this.revokedByName.clear()
     this.awaitedOf.clear()
     this.byNumber.length = 0
     this.freeNumbers.length = 0
@@ -453,43 +471,41 @@ export class ServerInventory {
 
   /** Returns the unanswered requests of each server, by server number. */
   queues(): ReadonlyMap<number, QueueSize> {
-    const { copies, sizeOf } = this.table
-    const queues = new Map(
+    const { loads, loadSizeBytes, drops, oldestLoadAtMs } = this.queueColumns()
+    return new Map(
       [...this.byName.values()].map(({ number }) => [
         number,
-        { loads: 0, loadSizeBytes: 0, drops: 0, oldestLoadAtMs: Number.POSITIVE_INFINITY },
+        {
+          loads: loads[number] as number,
+          loadSizeBytes: loadSizeBytes[number] as number,
+          drops: drops[number] as number,
+          oldestLoadAtMs: oldestLoadAtMs[number] as number,
+        },
       ]),
     )
-    copies.forEachPending((entry) => {
-      const queue = queues.get(copies.serverOf[entry] as number)
-      if (!queue) return
-      if (((copies.flagsOf[entry] as number) & dropping) !== 0) {
-        queue.drops += 1
-      } else {
-        queue.loads += 1
-        queue.oldestLoadAtMs = Math.min(queue.oldestLoadAtMs, copies.sentAtOf[entry] as number)
-        queue.loadSizeBytes += sizeOf[copies.rowOf[entry] as number] as number
-      }
-    })
-    return queues
   }
 
   /**
    * Returns the servers that recently failed to load segments that are still missing, with the number of these segments
-   * and the last error. `isMissing` returns whether a server, given by number, must still load a segment. Errors may name
-   * their segment, so only those of the segments for which `isShown` returns true are returned.
+   * and the last error. `stateOf` returns what becomes of the failed load of a segment on a server, given by number. Errors
+   * may name their segment, so only those of the segments for which `isShown` returns true are returned.
    */
   failedLoads(
     isShown: (id: string) => boolean,
-    isMissing: (id: string, server: number) => boolean = () => true,
-  ): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
+    stateOf: (id: string, server: number) => FailedLoadState = () => 'retryable',
+  ): (FailedLoads & { readonly name: string })[] {
     return [...this.byName.values()].sort(inOrder).flatMap(({ name, number, failed: all }) => {
-      const failed = [...all].filter(([id]) => isMissing(id, number))
+      let retryable = 0
+      const failed = [...all].filter(([id]) => {
+        const state = stateOf(id, number)
+        if (state === 'retryable') retryable += 1
+        return state !== 'obsolete'
+      })
       if (failed.length === 0) return []
       let latest: FailedRequest | undefined
       for (const [id, request] of failed)
         if (isShown(id) && (latest === undefined || request.atMs >= latest.atMs)) latest = request
-      return [{ name, count: failed.length, lastError: latest?.message }]
+      return [{ name, count: failed.length, retryable, lastError: latest?.message }]
     })
   }
 
@@ -527,11 +543,10 @@ export class ServerInventory {
   }
 
   private describe(nowMs: number, leaving: ReadonlySet<string>): LoadingServer[] {
-    const queues = this.queues()
+    const { loads, loadSizeBytes } = this.queueColumns()
     return [...this.byName.values()].map((server) => {
       this.applyFailures(server, nowMs)
       const { number, name, type, tier, maxSizeBytes, usedSizeBytes } = server
-      const queue = queues.get(number)
       return {
         number,
         name,
@@ -539,11 +554,33 @@ export class ServerInventory {
         tier,
         maxSizeBytes,
         usedSizeBytes,
-        loadingSizeBytes: queue?.loadSizeBytes ?? 0,
-        queuedLoads: queue?.loads ?? 0,
+        loadingSizeBytes: loadSizeBytes[number] as number,
+        queuedLoads: loads[number] as number,
         decommissioning: leaving.has(name),
       }
     })
+  }
+
+  /** Returns the unanswered requests of the servers in columns by server number, because there may be millions of requests. */
+  private queueColumns() {
+    const { copies, sizeOf } = this.table
+    const loads = new Int32Array(this.nextNumber)
+    const loadSizeBytes = new Float64Array(this.nextNumber)
+    const drops = new Int32Array(this.nextNumber)
+    const oldestLoadAtMs = new Float64Array(this.nextNumber).fill(Number.POSITIVE_INFINITY)
+    copies.forEachPending((entry) => {
+      const server = copies.serverOf[entry] as number
+      if (((copies.flagsOf[entry] as number) & dropping) !== 0) {
+        drops[server] = (drops[server] as number) + 1
+        return
+      }
+      loads[server] = (loads[server] as number) + 1
+      loadSizeBytes[server] =
+        (loadSizeBytes[server] as number) + (sizeOf[copies.rowOf[entry] as number] as number)
+      const sentAtMs = copies.sentAtOf[entry] as number
+      oldestLoadAtMs[server] = Math.min(oldestLoadAtMs[server] as number, sentAtMs)
+    })
+    return { loads, loadSizeBytes, drops, oldestLoadAtMs }
   }
 
   /**
@@ -558,8 +595,11 @@ export class ServerInventory {
   }
 
   /** Forgets servers with their segments and requests. Returns their numbers. */
-  private remove(servers: readonly ServerState[]): readonly number[] {
-    for (const { name, number } of servers) {
+  private remove(servers: readonly MutableServer[]): readonly number[] {
+    for (const { name, number, session, pending, voidUntilMs = 0 } of servers) {
+      let untilMs = voidUntilMs
+      for (const [, { sentAtMs }] of pending) untilMs = Math.max(untilMs, sentAtMs)
+      if (untilMs > 0) this.revokedByName.set(name, { session, untilMs })
       this.byName.delete(name)
       this.byNumber[number] = undefined
     }

@@ -2,11 +2,13 @@ import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
 import {
+  type DecidedRequest,
   decideRequest,
   formatDecided,
   formatSummary,
   isForAll,
   namesIn,
+  type PreviewedCluster,
   type PreviewPage,
   type PreviewReader,
   type PreviewRequest,
@@ -19,13 +21,15 @@ import {
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import {
   type LimitedEffects,
+  limitsLosses,
   policyViolations,
   type RulesPolicy,
+  shownViolations,
   violationsText,
 } from '@svc/domain/rules-policy'
 import { formatInstant } from '@svc/domain/time'
 import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, type Caller, mayAccess, permittedNames } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
 import { formatInPieces } from '@svc/shared/wire'
@@ -50,8 +54,11 @@ export interface Previews {
    * it affects. Throws unavailable until the cluster is known.
    */
   summaryOf(dataSource: string, rules: readonly Rule[], signal: AbortSignal): Promise<LimitedEffects>
-  /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
-  warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]>
+  /**
+   * Returns warnings about the current rules of a datasource or about the cluster default rules, without those about data that
+   * the caller may not read.
+   */
+  warningsOf(dataSource: string, caller: Caller, signal: AbortSignal): Promise<readonly PreviewWarning[]>
 }
 
 /** State of the cluster that previews are based on. */
@@ -85,7 +92,6 @@ export function createPreviews(
   const { table } = segments
   const slices = createSlices()
   const policy = state.context.settings.get('svc.coordinator.rules.policy')
-
   const { loadingState, liveState } = createStateReader(state, knowledge)
 
   return {
@@ -104,22 +110,13 @@ export function createPreviews(
       const reasons = request.segments && request.servers ? [] : clusterState.unknownReasons()
       if (reasons.length > 0)
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
-      const numbers = isOfCluster ? table.datasourceNames.keys() : []
+      const names = isOfCluster ? table.datasourceNames : []
+      const reader = await readerOf(caller, [...names, ...namesIn(request)])
+      const mayChange = policy !== undefined && (await mayMakeChange(request, caller))
       const live = { table, servers: loading.servers, rules: stored, now }
       return await slices.run(function* () {
-        const cluster = yield* liveCluster(live, numbers)
-        const decided = yield* decideRequest(request, cluster, readerOf(caller), {
-          buckets: page.buckets,
-          unused,
-        })
-        const { withTiers, result } = decided
-        const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
-        const answer = yield* formatDecided(decided, page, more)
-        const forbidden = isOfCluster ? warningsOfPolicy(policy, request, answer) : []
-        return yield* formatInPieces({
-          ...answer,
-          warnings: [...forbidden, ...(answer.warnings as readonly PreviewWarning[])],
-        })
+        const cluster = yield* liveCluster(live, names.keys())
+        return yield* answerPieces(policy, { request, page, reader, mayChange, cluster, loading, unused })
       }, signal)
     },
     summaryOf: async (dataSource, list, signal) => {
@@ -130,20 +127,82 @@ export function createPreviews(
         throw unavailable(`The rules cannot be checked because their effect is unknown: ${reasons[0]}`)
       return await slices.run(() => summaryOfChange(live, dataSource, list), signal)
     },
-    warningsOf: async (dataSource, signal) => {
+    warningsOf: async (dataSource, caller, signal) => {
       // Only the leader knows the servers and segments. Otherwise, check the rules alone.
       const checkAlone = (list: readonly Rule[] = []) =>
         slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
-      if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
+      const isDefault = dataSource === defaultRulesName
+      const isShown = isDefault || (await mayAccess(caller, dataSource, 'SEE'))
+      if (leadership.term() === undefined || !isShown)
+        return await checkAlone((await rules.current()).get(dataSource))
       const live = await liveState()
       if (clusterState.unknownReasons().length > 0) return await checkAlone(live.rules.get(dataSource))
-      const isDefault = dataSource === defaultRulesName
+      const sees = await accessTo(caller, isDefault ? table.datasourceNames : [dataSource], 'SEE')
       const numbers = isDefault ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
       return await slices.run(function* () {
-        return yield* warningsOfStored(dataSource, yield* liveCluster(live, numbers))
+        return yield* warningsOfStored(dataSource, yield* liveCluster(live, numbers), sees)
       }, signal)
     },
   }
+}
+
+/** Decides a request, and returns the answer as JSON. Yields regularly. */
+function* answerPieces(
+  policy: RulesPolicy | undefined,
+  {
+    request,
+    page,
+    reader,
+    mayChange,
+    cluster,
+    loading,
+    unused,
+  }: {
+    readonly request: PreviewRequest
+    readonly page: PreviewPage
+    readonly reader: PreviewReader
+    readonly mayChange: boolean
+    readonly cluster: PreviewedCluster
+    readonly loading: LoadingState
+    readonly unused: Awaited<ReturnType<typeof loadUnusedInStore>> | undefined
+  },
+) {
+  const decided = yield* decideRequest(request, cluster, reader, { buckets: page.buckets, unused })
+  const { withTiers, result } = decided
+  const isOfCluster = request.segments === undefined
+  const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
+  const answer = yield* formatDecided(decided, page, more)
+  const forbidden = isOfCluster
+    ? yield* policyWarnings(policy, request, answer, decided, { cluster, mayChange })
+    : []
+  return yield* formatInPieces({
+    ...answer,
+    warnings: [...forbidden, ...(answer.warnings as readonly PreviewWarning[])],
+  })
+}
+
+/** Returns whether a caller may make the change that a request previews. */
+async function mayMakeChange(request: PreviewRequest, caller: Caller): Promise<boolean> {
+  const names = [...namesIn(request), ...(request.defaultRules === undefined ? [] : [defaultRulesName])]
+  return (await permittedNames(caller, names, 'WRITE')).length === names.length
+}
+
+/** Checks all effects of a change, also those that the caller may not read, if the caller may make it. */
+function* policyWarnings(
+  policy: RulesPolicy | undefined,
+  request: PreviewRequest,
+  { summary }: Record<string, unknown>,
+  { isPartial }: DecidedRequest,
+  { cluster, mayChange }: { readonly cluster: PreviewedCluster; readonly mayChange: boolean },
+) {
+  if (policy === undefined) return []
+  const checksAll = isPartial && limitsLosses(policy) && mayChange
+  const complete = checksAll ? yield* decideRequest(request, cluster, readsEverything) : undefined
+  return warningsOfPolicy(policy, request, {
+    summary: summary as LimitedEffects,
+    complete: complete && limitedEffectsOf(complete),
+    isPartial,
+  })
 }
 
 /** Returns functions that read the state of the cluster that the leader knows. */
@@ -168,10 +227,23 @@ function createStateReader(
   return { loadingState, liveState }
 }
 
-const readerOf = (caller: Caller): PreviewReader => ({
-  canRead: (name) => caller.can('READ', 'DATASOURCE', name),
+/** Returns what a caller may read, of these datasources. */
+const readerOf = async (caller: Caller, names: Iterable<string>): Promise<PreviewReader> => ({
+  canRead: await accessTo(caller, names),
   canReadTiers: caller.can('READ', 'STATE', 'STATE'),
 })
+
+const limitedEffectsOf = ({ result }: DecidedRequest): LimitedEffects =>
+  formatSummary(result, true) as unknown as LimitedEffects
+
+/** What a policy is compared with. */
+interface PolicyEffects {
+  /** The effects that the caller may read. */
+  readonly summary: LimitedEffects
+  /** All effects; undefined if they are the same, or if the caller may not make the change. */
+  readonly complete: LimitedEffects | undefined
+  readonly isPartial: boolean
+}
 
 /** Returns the summary of a change to one list of rules, with all datasources that it affects. Yields regularly. */
 function* summaryOfChange(
@@ -181,22 +253,31 @@ function* summaryOfChange(
 ): Generator<undefined, LimitedEffects> {
   const cluster = yield* liveCluster(state, state.table.datasourceNames.keys())
   const decided = yield* decideRequest(requestOf(dataSource, list), cluster, readsEverything)
-  return formatSummary(decided.result, true) as unknown as LimitedEffects
+  return limitedEffectsOf(decided)
 }
 
-/** Returns a warning if the policy of the cluster forbids the change of rules in a request. */
-function warningsOfPolicy(
-  policy: RulesPolicy | undefined,
+/**
+ * Returns a warning if the policy of the cluster forbids the change of rules in a request, or may forbid it because of
+ * datasources that the caller may not read.
+ */
+export function warningsOfPolicy(
+  policy: RulesPolicy,
   { rules, defaultRules }: PreviewRequest,
-  { summary }: Record<string, unknown>,
+  { summary, complete, isPartial }: PolicyEffects,
 ): readonly { readonly type: string; readonly message: string }[] {
   // One list for all datasources is a question, not a change that someone can make.
-  if (policy === undefined || Array.isArray(rules)) return []
+  if (Array.isArray(rules)) return []
   const lists = new Map(rules as ReadonlyMap<string, readonly Rule[]>)
   if (defaultRules !== undefined) lists.set(defaultRulesName, defaultRules)
-  const violations = policyViolations(policy, lists, summary as LimitedEffects)
-  if (violations.length === 0) return []
-  return [{ type: 'forbiddenByPolicy', message: violationsText(violations) }]
+  const violations =
+    complete === undefined
+      ? policyViolations(policy, lists, summary)
+      : shownViolations(policy, lists, { complete, readable: summary })
+  if (violations.length > 0) return [{ type: 'forbiddenByPolicy', message: violationsText(violations) }]
+  if (complete !== undefined || !isPartial || !limitsLosses(policy)) return []
+  const message =
+    'The policy of the cluster may forbid this change, because this user may not read all datasources that the change affects'
+  return [{ type: 'policyNotChecked', message }]
 }
 
 const readsEverything = { canRead: () => true, canReadTiers: true }
@@ -222,7 +303,7 @@ function requestOf(dataSource: string, list: readonly Rule[]): PreviewRequest {
 function* refuseUnreadable(request: PreviewRequest, caller: Caller): Generator<undefined, void> {
   for (const name of namesIn(request)) {
     yield
-    if (name !== previewDatasource && !caller.can('READ', 'DATASOURCE', name))
+    if (name !== previewDatasource && !(yield* caller.decide('READ', name)))
       throw missingPermission('READ', 'DATASOURCE', name)
   }
 }

@@ -1,6 +1,6 @@
 import type { EffectName, LossName } from '@svc/domain/preview'
 import { ruleTypes } from '@svc/domain/rules'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const ruleReferenceShape = z
   .object({ index: z.int(), type: z.enum(ruleTypes), source: z.enum(['datasource', 'default']) })
@@ -172,11 +172,17 @@ const laterLossShape = z.object({
   from: z
     .string()
     .describe(
-      'First time at which more segments or replicas are affected than at `now`, accurate to the hour. A loss that ends before the next step is not found, and if a loss begins twice between two steps, this may be the second time',
+      'First time at which more replicas, or other segments, are affected than at `now`, accurate to the hour. A loss that ends before the next step is not found. If a loss begins twice between two steps, this may be the time of the second one',
     ),
   segments: z.int().describe('Largest number of affected segments at one time'),
   copies: z.int().optional().describe('Number of their missing replicas'),
   bytes: z.int(),
+  added: z
+    .object({ segments: z.int(), bytes: z.int() })
+    .optional()
+    .describe(
+      'Unqueryable or unused segments that are not affected at `now`: their largest number at one time',
+    ),
   tiers: z.array(z.string()).optional().describe('Tiers without space, or without servers'),
 })
 const laterLossesShape = z
@@ -190,7 +196,7 @@ const laterLossesShape = z
   .partial()
   .meta({
     title: 'PreviewedLaterLosses',
-    description: 'Losses that are larger at a step of the horizon than at `now`',
+    description: 'Losses that are larger, or affect other segments, at a step of the horizon than at `now`',
   })
 const stepShape = z
   .object({

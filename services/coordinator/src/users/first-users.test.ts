@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { loadUsersAndRoles, sql } from '@svc/shared/postgres'
-import { basicHeader, createSecurity } from '@svc/shared/security'
+import { basicHeader, createSecurity, mayAccess } from '@svc/shared/security'
 import { createTestContext, createTestStores } from '@svc/shared/testing'
 import { createFirstUsers } from './first-users.ts'
 
@@ -45,7 +45,12 @@ describe('the initial users', () => {
         'VIEW',
       ] as const)
         for (const action of ['READ', 'WRITE'] as const)
-          assert.equal(caller?.can(action, type, 'any\nname'), true)
+          assert.equal(
+            type === 'DATASOURCE'
+              ? await mayAccess(caller!, 'any\nname', action)
+              : caller?.can(action, type, 'any\nname'),
+            true,
+          )
     }
     assert.equal(await login('admin', 'internal'), undefined)
     const { authenticators, authorizers } = await loadUsersAndRoles(database)

@@ -1,5 +1,5 @@
 import type { Faults } from '@svc/shared/faults'
-import type { RequestBatch, SegmentRequest } from '@svc/shared/redis'
+import type { RequestBatch } from '@svc/shared/redis'
 import type { VirtualCluster } from './virtual-cluster.ts'
 import type { QueuedRequest, VirtualServer } from './virtual-server.ts'
 
@@ -13,10 +13,8 @@ export interface VirtualLoading {
 
 /** Creates the loading of the servers of a virtual cluster. */
 export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Faults, 'at'>): VirtualLoading {
-  const durationMs = ({ name, group }: VirtualServer, request: SegmentRequest): number =>
-    request.action === 'load'
-      ? (1000 * request.payload.size) / group.bytesPerSecond + faults.at(name).diskDelayMs()
-      : 0
+  const durationMs = ({ name, group }: VirtualServer, { action, sizeBytes }: QueuedRequest): number =>
+    action === 'load' ? (1000 * sizeBytes) / group.bytesPerSecond + faults.at(name).diskDelayMs() : 0
 
   function enqueue(batch: RequestBatch): void {
     const server = cluster.get(batch.server)
@@ -27,21 +25,27 @@ export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Fault
     const faulty = faults.at(server.name)
     for (const request of batch.requests) {
       const comesAtMs = performance.now() + faulty.requestDelayMs()
-      if (server.queue.length === 0) server.headDoneAtMs = comesAtMs + durationMs(server, request)
-      server.queue.push({ request, stamp, comesAtMs })
+      const queued: QueuedRequest = {
+        action: request.action,
+        id: request.id,
+        sizeBytes: request.action === 'load' ? request.sizeBytes : 0,
+        stamp,
+        comesAtMs,
+      }
+      if (server.queue.length === 0) server.headDoneAtMs = comesAtMs + durationMs(server, queued)
+      server.queue.push(queued)
     }
   }
 
   function executeDone(server: VirtualServer, nowMs: number): void {
     let done = 0
     while (done < server.queue.length && server.headDoneAtMs <= nowMs) {
-      const { request, stamp } = server.queue[done] as QueuedRequest
+      const request = server.queue[done] as QueuedRequest
       done += 1
       // Leaders decide based on what is served here now.
-      if (!server.leader.isVoid(stamp)) execute(cluster, server, request)
+      if (!server.leader.isVoid(request.stamp)) execute(cluster, server, request)
       const next = server.queue[done]
-      if (next)
-        server.headDoneAtMs = Math.max(server.headDoneAtMs, next.comesAtMs) + durationMs(server, next.request)
+      if (next) server.headDoneAtMs = Math.max(server.headDoneAtMs, next.comesAtMs) + durationMs(server, next)
     }
     if (done > 0) server.queue.splice(0, done)
   }
@@ -58,12 +62,15 @@ export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Fault
   }
 }
 
-function execute(cluster: VirtualCluster, server: VirtualServer, request: SegmentRequest): void {
-  if (request.action === 'drop') {
-    cluster.drop(server, request.id)
+function execute(
+  cluster: VirtualCluster,
+  server: VirtualServer,
+  { action, id, sizeBytes }: QueuedRequest,
+): void {
+  if (action === 'drop') {
+    cluster.drop(server, id)
     return
   }
-  const { identifier: id, size } = request.payload
   if (Math.random() < server.group.failureProbability) {
     server.log.noteFailure({
       id,
@@ -72,5 +79,5 @@ function execute(cluster: VirtualCluster, server: VirtualServer, request: Segmen
     })
     return
   }
-  cluster.load(server, id, size)
+  cluster.load(server, id, sizeBytes)
 }

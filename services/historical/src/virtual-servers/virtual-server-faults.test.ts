@@ -71,16 +71,17 @@ const segmentOf = (number: number) => {
     partitionNum: 0,
   }
   const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
-  return payloadOf(segment, { loadSpec: virtualLoadSpec, dimensions: '', metrics: '' })
+  const payload = payloadOf(segment, { loadSpec: virtualLoadSpec, dimensions: '', metrics: '' })
+  return { ...segment, payload: JSON.stringify(payload) }
 }
 let segments = 0
 /** Requests a server to load another segment. Returns the segment's id. */
 async function load(server: string): Promise<string> {
-  const payload = segmentOf(++segments)
+  const { id, sizeBytes, payload } = segmentOf(++segments)
   const { session } = last.get(server) as ServerReport
-  const requests = [{ action: 'load', payload }] as const
+  const requests = [{ action: 'load', id, sizeBytes, payload }] as const
   await sender.send(bare.node().name, { term: 5, session, server, sentAtMs: 1, requests })
-  return payload.identifier
+  return id
 }
 const isKnown = (server: string, id: string) => known.get(server)?.has(id) === true
 /** Checks that the other server keeps working: it loads a segment and reports it to the leader. */

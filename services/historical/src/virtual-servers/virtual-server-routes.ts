@@ -1,7 +1,7 @@
 import { described, type Reader, refuse } from '@svc/domain/validation'
 import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '@svc/shared/config'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { VirtualServers } from './virtual-servers.ts'
 
 const path = '/svc/historical/v1/virtualServers'

@@ -2,9 +2,15 @@ import type { VirtualServerGroup } from '@svc/shared/config'
 import type { SegmentRequest } from '@svc/shared/redis'
 import { KnownLeader, ReportLog, type RequestStamp, ServedSegments } from '@svc/shared/segment-serving'
 
-/** A load or drop request in the queue of a virtual server. */
+/**
+ * A load or drop request in the queue of a virtual server, without the payload of the segment: half a million requests can
+ * be in the queues of a thousand servers.
+ */
 export interface QueuedRequest {
-  readonly request: SegmentRequest
+  readonly action: SegmentRequest['action']
+  readonly id: string
+  /** Bytes to load, or 0 for a drop. */
+  readonly sizeBytes: number
   readonly stamp: RequestStamp
   /** When the request arrives, if a fault delays requests. */
   readonly comesAtMs: number

@@ -5,7 +5,7 @@ import { config, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { countRunningTasks, loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import type { TaskRunner } from '@svc/shared/task-running'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
 

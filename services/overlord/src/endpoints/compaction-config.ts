@@ -8,7 +8,8 @@ import {
   readClusterConfig,
   readCompactionConfig,
 } from '@svc/domain/compaction'
-import { invalidInput, notFound } from '@svc/domain/failure'
+import { conflict, invalidInput, notFound } from '@svc/domain/failure'
+import { jsonObjectOf } from '@svc/domain/json'
 import {
   compactionHistory,
   compactionHistoryShape,
@@ -25,7 +26,6 @@ import {
   JsonPieces,
   jsonAnswer,
   jsonBody,
-  jsonObjectOf,
   Reply,
   type Route,
   route,
@@ -48,9 +48,10 @@ import {
   saveCompactionSupervisor,
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
+import { permittedItems } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const path = (rest: string): string => `/svc/indexer/v1/compaction${rest}`
 
@@ -145,7 +146,7 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       answers: [emptyAnswer],
       failures: ['conflict'],
       handle: async ({ body, audit, request }) => {
-        const checkVersion = versionCheck(request, 'The cluster-wide compaction settings')
+        const checkVersion = versionCheck(request, 'the cluster-wide compaction configuration')
         const replace = (present: ClusterCompactionConfig): ClusterCompactionConfig => {
           checkVersion(versionOfCluster(present))
           assertNoNewZeroSlots(body, present)
@@ -168,9 +169,8 @@ function readConfigRoutes(configs: Configs): Route[] {
       summary: 'List the compaction configurations of the datasources that the caller may read',
       answers: [jsonAnswer(z.object({ compactionConfigs: z.array(fullCompactionConfigShape) }))],
       handle: async ({ caller }) => {
-        const readable = (await configs.all()).filter(({ dataSource }) =>
-          caller.can('READ', 'DATASOURCE', dataSource),
-        )
+        const all = await configs.all()
+        const readable = await permittedItems(caller, all, ({ dataSource }) => dataSource)
         return { compactionConfigs: readable.map(formatCompactionConfig) }
       },
     }),
@@ -196,10 +196,17 @@ const versionOf = (config: CompactionConfig | undefined): string =>
 const versionOfCluster = (config: ClusterCompactionConfig): string =>
   versionOfText(JSON.stringify(formatClusterConfig(config)))
 
-/** Returns the check of the configuration that a request requires with `If-Match`. */
+/** Returns the check of the configuration that a request requires with `If-Match`, or with `If-None-Match: *` if there is none. */
 function replacedCheck(request: IncomingMessage, dataSource: string): CheckReplaced {
-  const checkVersion = versionCheck(request, `The compaction settings of [${dataSource}]`)
-  return (replaced) => checkVersion(versionOf(replaced))
+  const checkVersion = versionCheck(request, `the compaction configuration of [${dataSource}]`)
+  const requiresAbsence = request.headers['if-none-match'] === '*'
+  return (replaced) => {
+    checkVersion(versionOf(replaced))
+    if (requiresAbsence && replaced !== undefined)
+      throw conflict(
+        `Another request has added a compaction configuration of [${dataSource}] in the meantime`,
+      )
+  }
 }
 
 function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {

@@ -26,11 +26,13 @@ import {
   type PlanRequest,
 } from '@svc/shared/compaction'
 import { type Access, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
-import type { Caller } from '@svc/shared/security'
+import { accessTo } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
+import { missingDatasources, namesIn } from './missing-datasources.ts'
 
 const maxRuns = 20
+const maxMissing = 200
 const maxTasksPerRun = 100
 const maxDifferences = 200
 
@@ -74,16 +76,22 @@ export function compactionScheduleRoute(
       for (const config of given.configs ?? []) assertRunnableBy(config, given.cluster ?? first.cluster)
       const { rate, isMeasured } = compactionRateOf(first)
       const variants: object[] = []
+      const configured = plans.flatMap(([, { configs }]) => [...configs.keys()])
+      const sees = await accessTo(caller, new Set([...namesIn(given), ...configured]), 'SEE')
       for (const [variant, live] of plans) {
         const forecast = await forecastOf(live, { now: clock.now(), periodMs, rate })
-        const differences = live === first ? undefined : await differencesOf(first, live, caller)
-        variants.push({ ...describeVariant(variant, live, forecast, caller), ...differences })
+        const differences = live === first ? undefined : await differencesOf(first, live, sees)
+        variants.push({ ...describeVariant(variant, live, forecast, sees), ...differences })
       }
+      const described = plans.find(([{ name }]) => name === 'given')?.[1] ?? first
+      const missing = missingDatasources(given, described, sees)
       return {
         speed: isMeasured ? 'measured' : 'assumed',
         msPerTask: Math.round(rate.msUntilStart + rate.msPerTask),
         bytesPerSecond: rate.msPerByte === 0 ? null : Math.round(1000 / rate.msPerByte),
         variants,
+        missing: missing.slice(0, maxMissing),
+        omittedMissing: Math.max(0, missing.length - maxMissing),
       }
     },
   })
@@ -123,12 +131,12 @@ function describeVariant(
   { name }: Variant,
   { driver, cluster, plan }: LivePlan,
   { runs, tooFewSlots }: CompactionForecast,
-  caller: Caller,
+  sees: (dataSource: string) => boolean,
 ): object {
   const visible = runs
     .map(({ at, tasks }) => ({
       at,
-      tasks: tasks.filter(({ candidate }) => caller.sees(candidate.dataSource)),
+      tasks: tasks.filter(({ candidate }) => sees(candidate.dataSource)),
     }))
     .filter(({ tasks }) => tasks.length > 0)
   return {
@@ -137,7 +145,7 @@ function describeVariant(
     clusterConfig: formatClusterConfig(cluster),
     slots: plan.slots,
     totals: describeTotals(visible),
-    tooFewSlots: tooFewSlots.filter(({ dataSource }) => caller.sees(dataSource)).length,
+    tooFewSlots: tooFewSlots.filter(({ dataSource }) => sees(dataSource)).length,
     runs: visible.slice(0, maxRuns).map(describeRun),
     omittedRuns: Math.max(0, visible.length - maxRuns),
   }
@@ -165,12 +173,17 @@ const describeRun = (run: ForecastRun): object => ({
   })),
 })
 
-async function differencesOf(before: LivePlan, after: LivePlan, caller: Caller): Promise<object> {
-  const sees = ({ dataSource }: { readonly dataSource: string }): boolean => caller.sees(dataSource)
-  const intervals = (await finishInSlices(comparePlans(before, after))).filter(sees)
-  const configs = await finishInSlices(compareConfigs(before, after))
+async function differencesOf(
+  before: LivePlan,
+  after: LivePlan,
+  sees: (dataSource: string) => boolean,
+): Promise<object> {
+  const isSeen = ({ dataSource }: { readonly dataSource: string }): boolean => sees(dataSource)
+  const intervals = (await finishInSlices(comparePlans(before, after))).filter(isSeen)
+  const configs = (await finishInSlices(compareConfigs(before, after))).filter(isSeen)
   return {
-    configDifferences: configs.filter(sees).slice(0, maxDifferences),
+    configDifferences: configs.slice(0, maxDifferences),
+    omittedConfigDifferences: Math.max(0, configs.length - maxDifferences),
     differences: intervals
       .slice(0, maxDifferences)
       .map(({ interval, ...one }) => ({ ...one, interval: formatInterval(interval) })),

@@ -2,9 +2,10 @@ import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction'
 import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
 import { authenticated, config, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
+import { permittedNames } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { compactionScheduleRoute } from './compaction-schedule.ts'
 
 const path = '/svc/indexer/v1/compaction'
@@ -46,7 +47,7 @@ export function compactionStatusRoutes(
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ caller, query }) => {
         const live = await planner.plan()
-        const readable = [...live.findings.keys()].filter((name) => caller.can('READ', 'DATASOURCE', name))
+        const readable = await permittedNames(caller, live.findings.keys())
         // Datasources without data come last, because Druid 37 does not know them yet.
         const [known = [], empty = []] = [true, false].map((wanted) =>
           readable.filter((name) => hasData(live, name) === wanted),

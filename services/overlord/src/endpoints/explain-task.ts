@@ -33,6 +33,7 @@ async function surroundingsOf(
 ): Promise<TaskSurroundings> {
   const { lock, limit } = taskNeedsOf(task, await loadTaskPayload(database, task.id), { settings, access })
   const isPending = task.state === 'PENDING'
+  const seesCluster = caller.can('READ', 'STATE', 'STATE')
   if (isPending) await discovery.refresh()
   // Other tasks of the datasource may be named: the caller may read it.
   const locks = isPending ? await loadTaskLocks(database) : []
@@ -45,7 +46,7 @@ async function surroundingsOf(
         : undefined,
     slots: totalWorkerCapacity(discovery),
     usedSlots: isPending ? await countRunningTasks(database) : 0,
-    ahead:
-      isPending && caller.can('READ', 'STATE', 'STATE') ? await countTasksAhead(database, task) : undefined,
+    ahead: isPending && seesCluster ? await countTasksAhead(database, task) : 0,
+    seesCluster,
   }
 }

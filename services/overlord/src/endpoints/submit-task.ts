@@ -1,4 +1,3 @@
-import { missingPermission } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import {
   hasControlCharacter,
@@ -11,6 +10,7 @@ import {
 import { jsonAnswer, jsonBody, type Route, type RouteInput, route, statedDatasource } from '@svc/shared/http'
 import type { InputAccess } from '@svc/shared/ingestion'
 import { loadTasksShownAs, type NewTask, saveTask, scopedTaskId } from '@svc/shared/postgres'
+import { assertAccess, permittedItems } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { taskTypeOf, taskTypes } from '@svc/shared/tasks'
 import { taskIdShape } from './task-status.ts'
@@ -50,16 +50,13 @@ async function submit(
   { body, caller, isInternal }: RouteInput<unknown, unknown>,
 ): Promise<string> {
   const task = readTask(body, access)
-  if (!caller.can('WRITE', 'DATASOURCE', task.dataSource)) {
-    throw missingPermission('WRITE', 'DATASOURCE', task.dataSource)
-  }
+  await assertAccess(caller, task.dataSource, 'WRITE')
   if (!isInternal) assertNotScheduled(body)
   // Ids that users choose are unique among the tasks that they may read, and within a datasource. Users who may not read
   // a task that has the id get the same answer, after the same queries, as if it did not exist.
   const same = await loadTasksShownAs(database, task.id)
-  const isTaken = same.some(
-    ({ dataSource }) => dataSource === task.dataSource || caller.can('READ', 'DATASOURCE', dataSource),
-  )
+  const readable = await permittedItems(caller, same, ({ dataSource }) => dataSource)
+  const isTaken = readable.length > 0 || same.some(({ dataSource }) => dataSource === task.dataSource)
   const isChosen = !isInternal && (body as { readonly id?: unknown }).id !== undefined
   const id = isChosen ? scopedTaskId(task.id, task.dataSource) : task.id
   const isSaved =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jsonObjectOf } from '@svc/shared/http'
+import { jsonObjectOf } from '@svc/domain/json'
 import type { SupervisorVersion } from '@svc/shared/postgres'
 import { versionsById } from './supervisors.ts'
 

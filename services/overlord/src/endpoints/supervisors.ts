@@ -1,7 +1,6 @@
-import { missingPermission } from '@svc/domain/access'
 import { assertRunnableBy, type ClusterCompactionConfig, readCompactionConfig } from '@svc/domain/compaction'
 import { Failure, notFound } from '@svc/domain/failure'
-import { jsonObjectOfTexts } from '@svc/domain/json'
+import { jsonList, jsonObjectOf, jsonObjectOfTexts } from '@svc/domain/json'
 import { formatInstant } from '@svc/domain/time'
 import {
   omittable,
@@ -19,8 +18,6 @@ import {
   JsonPieces,
   jsonAnswer,
   jsonBody,
-  jsonList,
-  jsonObjectOf,
   type Route,
   type RouteInput,
   route,
@@ -41,11 +38,11 @@ import {
   suspendCompactionSupervisor,
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, assertAccess, type Caller, mayAccess, permittedItems } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
 import { presence, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const path = (rest = ''): string => `/svc/indexer/v1/supervisor${rest}`
 
@@ -168,21 +165,22 @@ async function supervisorOf(
   const found = await loadCompactionSupervisor(database, id)
   if (found === undefined) throw notFound(`Supervisor [${id}] does not exist`)
   // Callers who may not read a supervisor must not learn that it exists.
-  const mayKnow = (['READ', action] as const).some((one) => caller.can(one, 'DATASOURCE', found.dataSource))
-  if (!mayKnow && !caller.compatibility) throw notFound(`Supervisor [${id}] does not exist`)
-  assertMay(caller, action, found.dataSource)
+  const { dataSource } = found
+  if (!(await mayAccess(caller, dataSource, action)) && !(await mayAccess(caller, dataSource, 'SEE')))
+    throw notFound(`Supervisor [${id}] does not exist`)
+  await assertAccess(caller, dataSource, action)
   return found
-}
-
-function assertMay(caller: Caller, action: 'READ' | 'WRITE', dataSource: string): void {
-  if (caller.can(action, 'DATASOURCE', dataSource)) return
-  throw missingPermission(action, 'DATASOURCE', dataSource)
 }
 
 function describe(supervisor: CompactionSupervisor, cluster: ClusterCompactionConfig) {
   const { id, dataSource, suspended } = supervisor
   const { state, healthy } = stateOf(supervisor, cluster)
   return { id, dataSource, state, detailedState: state, healthy, suspended }
+}
+
+async function writableSupervisors(database: Database, caller: Caller): Promise<CompactionSupervisor[]> {
+  const all = await loadCompactionSupervisors(database)
+  return await permittedItems(caller, all, ({ dataSource }) => dataSource, 'WRITE')
 }
 
 const listQuery = { full: presence, system: presence, state: omittable(textParameter) }
@@ -197,8 +195,7 @@ const listRoute = ({ database }: Parts): Route =>
     query: listQuery,
     answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
     handle: async ({ caller, query }) => {
-      const all = await loadCompactionSupervisors(database)
-      const mine = all.filter(({ dataSource }) => caller.can('WRITE', 'DATASOURCE', dataSource))
+      const mine = await writableSupervisors(database, caller)
       const withState = query.state !== undefined && query.state.toLowerCase() !== 'false'
       if (!query.full && !query.system && !withState) return mine.map(({ id }) => id)
       const cluster = await loadClusterCompactionConfig(database)
@@ -224,17 +221,12 @@ const saveRoute = ({ database, clock, changed }: Parts): Route =>
     answers: [jsonAnswer(idShape)],
     handle: async ({ body: { spec, suspended }, caller, audit }) => {
       const { dataSource } = spec
-      assertMay(caller, 'WRITE', dataSource)
+      await assertAccess(caller, dataSource, 'WRITE')
       await saveCompactionSupervisor(database, { config: spec, suspended }, audit, clock.now())
       changed()
       return { id: compactionSupervisorId(dataSource) }
     },
   })
-
-const readableBy =
-  (caller: Caller) =>
-  (dataSource: string): boolean =>
-    caller.can('READ', 'DATASOURCE', dataSource)
 
 const historyOfAllRoute = ({ database }: Parts): Route =>
   route({
@@ -246,7 +238,9 @@ const historyOfAllRoute = ({ database }: Parts): Route =>
     answers: [jsonAnswer(z.record(z.string(), versionsShape))],
     handle: async ({ caller }) =>
       new JsonPieces(
-        jsonObjectOf(versionsById(supervisorVersionPages(database, { canRead: readableBy(caller) }))),
+        jsonObjectOf(
+          versionsById(supervisorVersionPages(database, { readable: (names) => accessTo(caller, names) })),
+        ),
       ),
   })
 
@@ -263,9 +257,7 @@ function changeAllRoutes({ database, clock, changed }: Parts): Route[] {
       summary: `${does} all supervisors of datasources that the caller may write to`,
       answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
       handle: async ({ caller, audit }) => {
-        for (const supervisor of await loadCompactionSupervisors(database)) {
-          if (caller.can('WRITE', 'DATASOURCE', supervisor.dataSource)) await change(supervisor, audit)
-        }
+        for (const supervisor of await writableSupervisors(database, caller)) await change(supervisor, audit)
         changed()
         return { status: 'success' as const }
       },
@@ -341,7 +333,7 @@ const historyOfOneRoute = ({ database }: Parts): Route =>
     answers: [jsonAnswer(versionsShape)],
     handle: async ({ params, caller }) => {
       const id = params.supervisor as string
-      const pages = supervisorVersionPages(database, { id, canRead: readableBy(caller) })
+      const pages = supervisorVersionPages(database, { id, readable: (names) => accessTo(caller, names) })
       return new JsonPieces(jsonList(versionsOf(id, pages)))
     },
   })

@@ -1,6 +1,6 @@
 import { formatInstant } from '@svc/domain/time'
 import type { StoredTask } from '@svc/shared/postgres'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const location = z.object({ host: z.string().nullable(), port: z.int(), tlsPort: z.int() })
 const taskState = z.enum(['RUNNING', 'SUCCESS', 'FAILED'])

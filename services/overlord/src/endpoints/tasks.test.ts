@@ -373,6 +373,7 @@ describe('the log of a task', () => {
   it('causes no server error if the caller disconnects', async () => {
     mkdirSync(folders.logs, { recursive: true })
     writeFileSync(taskLogFile(folders.logs, 'of wiki'), 'x'.repeat(50_000_000))
+    // A socket, because the test disconnects in the middle of the response.
     const socket = connect(context.port, '127.0.0.1')
     const authorization = basicHeader('all', 'pw')
     socket.write(
@@ -400,5 +401,13 @@ describe('the log of a task', () => {
       (none.json as { errorMessage: string }).errorMessage,
       'Task [of koalas] has no log on this server yet',
     )
+  })
+
+  it('is empty until the first line of a running task is stored', async () => {
+    await claimTask(database, 'of koalas', { name: 'w', host: 'h', port: 1, tlsPort: null }, 60_000)
+    for (const query of ['', '?offset=-100', '?offset=100']) {
+      const { status, text } = await request(`/task/of%20koalas/log${query}`)
+      assert.deepEqual([status, text], [200, ''])
+    }
   })
 })

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
 import { notFound } from '@svc/domain/failure'
+import { jsonList } from '@svc/domain/json'
 import { dayMs } from '@svc/domain/time'
 import {
   omittable,
@@ -17,7 +18,6 @@ import {
   JsonPieces,
   jsonAnswer,
   jsonBody,
-  jsonList,
   type Route,
   type RouteInput,
   route,
@@ -38,11 +38,11 @@ import {
   type TaskQuery,
   type TaskState,
 } from '@svc/shared/postgres'
-import type { Caller } from '@svc/shared/security'
+import { accessTo, assertAccess, type Caller, permittedItems } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { openTaskLogs, type TaskRunner, taskLogName } from '@svc/shared/task-running'
 import { integerParameter, positiveCount, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { explanationOf } from './explain-task.ts'
 import { submitTaskRoute } from './submit-task.ts'
 import { describeTask, describeTaskStatus, taskIdShape, taskShape, taskStatusShape } from './task-status.ts'
@@ -104,15 +104,13 @@ export const taskRoutes = (
 
 const readsOne = statedDatasource('READ', 'the datasource of the task')
 
-function list(
+async function list(
   database: Database,
   caller: Caller,
   query: ValuesOf<typeof listQuery>,
   listed?: ListedState,
-): JsonPieces {
-  if (query.datasource !== undefined && !caller.can('READ', 'DATASOURCE', query.datasource)) {
-    throw missingPermission('READ', 'DATASOURCE', query.datasource)
-  }
+): Promise<JsonPieces> {
+  if (query.datasource !== undefined) await assertAccess(caller, query.datasource)
   const state = listed ?? query.state
   const wanted: TaskQuery = {
     states: state && statesOf[state],
@@ -122,9 +120,9 @@ function list(
     limit: query.max,
     maxFinishedAgeMs: query.max === undefined ? maxFinishedAgeMs : undefined,
   }
-  const mayRead = (dataSource: string) => caller.can('READ', 'DATASOURCE', dataSource)
+  const readable = (names: Iterable<string>) => accessTo(caller, names)
   const pages = async function* () {
-    for await (const tasks of pagesOfNewestTasks(database, wanted, mayRead))
+    for await (const tasks of pagesOfNewestTasks(database, wanted, readable))
       yield tasks.map((task) => JSON.stringify(describeTask(task)))
   }
   return new JsonPieces(jsonList(pages()))
@@ -156,7 +154,7 @@ const statusesRoute = ({ database }: Context): Route =>
     answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
     handle: async ({ body, caller }) => {
       const found = await loadTasksShownAsAny(database, body)
-      const shown = found.filter(({ dataSource }) => caller.sees(dataSource))
+      const shown = await permittedItems(caller, found, ({ dataSource }) => dataSource, 'SEE')
       // If several tasks have the same id, the newest one wins.
       return Object.fromEntries(shown.toReversed().map((task) => [task.shownId, describeTaskStatus(task)]))
     },
@@ -168,12 +166,12 @@ const statusesRoute = ({ database }: Context): Route =>
  */
 async function taskOf(database: Database, input: Input, action: 'READ' | 'WRITE'): Promise<StoredTask> {
   const id = input.params.task as string
-  const may = (wanted: 'READ' | 'WRITE') => (task: StoredTask) =>
-    input.caller.can(wanted, 'DATASOURCE', task.dataSource)
   const tasks = await loadTasksShownAs(database, id)
-  const allowed = tasks.find(may(action))
+  const permitted = (wanted: 'WRITE' | 'READ' | 'SEE') =>
+    permittedItems(input.caller, tasks, ({ dataSource }) => dataSource, wanted)
+  const [allowed] = await permitted(action)
   if (allowed) return allowed
-  const readable = input.caller.compatibility ? tasks[0] : tasks.find(may('READ'))
+  const [readable] = await permitted('SEE')
   if (readable) throw missingPermission(action, 'DATASOURCE', readable.dataSource)
   throw notFound(`Task [${id}] does not exist`)
 }
@@ -211,8 +209,8 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
       query: logQuery,
       answers: [textAnswer('text/plain')],
       handle: async (input) => {
-        const { id, shownId } = await taskOf(database, input, 'READ')
-        await sendLog(logs, { id, shownId }, input.query.offset, input)
+        const task = await taskOf(database, input, 'READ')
+        await sendLog(logs, task, input.query.offset, input)
         return streamed
       },
     }),
@@ -253,13 +251,15 @@ const shutDownRoute = ({ database, logger }: Context, runner: Pick<TaskRunner, '
 
 async function sendLog(
   logs: FileStore,
-  { id, shownId }: { readonly id: string; readonly shownId: string },
+  { id, shownId, state }: Pick<StoredTask, 'id' | 'shownId' | 'state'>,
   offset: number,
   { response }: Input,
 ): Promise<void> {
   const found = await logs.find(taskLogName(id))
-  if (found === undefined) throw notFound(`Task [${shownId}] has no log on this server yet`)
-  const { path: name, sizeBytes } = found
+  // The log of a task that has just started has not been stored yet.
+  if (found === undefined && state !== 'RUNNING')
+    throw notFound(`Task [${shownId}] has no log on this server yet`)
+  const { path: name, sizeBytes } = found ?? { path: '', sizeBytes: 0 }
   const start = offset < 0 ? Math.max(sizeBytes + offset, 0) : Math.min(offset, sizeBytes)
   const rest = start === sizeBytes ? Readable.from([]) : await logs.read(name, start, sizeBytes)
   response.setHeader('Content-Type', 'text/plain; charset=utf-8')

@@ -101,8 +101,9 @@ async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Rese
       database,
       { servers: nodes.length, begin, timeoutMs: maxStopMs },
       async (transaction) => {
-        await restoreStore(transaction, snapshot ?? initialState)
-        await Promise.all([deleteQueues(settings), restoreFiles(settings, snapshot)])
+        const state = snapshot ?? initialState
+        await restoreStore(transaction, state)
+        await Promise.all([deleteQueues(settings), restoreFiles(settings, state)])
       },
     )
     await saveReset(database, { id, servers, problem: null })

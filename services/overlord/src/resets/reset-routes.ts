@@ -1,7 +1,7 @@
 import { described, optional, readFields, readText, refuse } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { assertTestable } from '@svc/shared/service'
-import { z } from 'zod'
+import * as z from 'zod'
 import { beginReset, type ResetContext, stateOfReset, takeSnapshot } from './reset-cluster.ts'
 
 const path = (rest: string): string => `/svc/indexer/v1/testing${rest}`
@@ -50,7 +50,8 @@ export function resetRoutes(context: ResetContext): Route[] {
       method: 'POST',
       path: path('/resets'),
       access: securityConfig('WRITE'),
-      summary: 'Start resetting the cluster to a snapshot or to its initial state',
+      summary:
+        'Start resetting the cluster to a snapshot or to its initial state; returns 409 if a reset is in progress',
       body: jsonBody(readReset),
       answers: [jsonAnswer(begunShape)],
       failures: ['conflict', 'notFound'],

@@ -1,7 +1,10 @@
-import { copyFile, link, mkdir, readdir, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { copyFile, link, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Settings } from '@svc/shared/config'
 import { errorCode } from '@svc/shared/deep-storage'
+import { initialState } from '@svc/shared/postgres'
 import { emptyFolder } from '@svc/shared/service'
 
 // Hard links need the same file system, so snapshots are next to the files.
@@ -22,11 +25,28 @@ export async function keepFiles(settings: Settings, snapshot: string, isNew: boo
   }
 }
 
-/** Replaces the files with those of a snapshot; without a snapshot, deletes them. */
-export async function restoreFiles(settings: Settings, snapshot: string | undefined): Promise<void> {
+/** Adds the current files to the initial state of the cluster, unless it has been stored before. */
+export async function keepInitialFiles(settings: Settings): Promise<void> {
+  for (const folder of foldersOf(settings)) {
+    const target = path.join(folder, snapshotsFolder, initialState)
+    if (existsSync(target)) continue
+    const staging = `${target}.${randomUUID()}`
+    await linkFiles(folder, staging)
+    try {
+      await rename(staging, target)
+    } catch (error) {
+      await rm(staging, { recursive: true, force: true })
+      // Another overlord was faster.
+      if (!existsSync(target)) throw error
+    }
+  }
+}
+
+/** Replaces the files with those of a snapshot, or of the initial state. */
+export async function restoreFiles(settings: Settings, snapshot: string): Promise<void> {
   for (const folder of foldersOf(settings)) {
     await emptyFolder(folder, (name) => name === snapshotsFolder)
-    if (snapshot !== undefined) await linkFiles(path.join(folder, snapshotsFolder, snapshot), folder)
+    await linkFiles(path.join(folder, snapshotsFolder, snapshot), folder)
   }
 }
 

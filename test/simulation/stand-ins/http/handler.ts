@@ -22,6 +22,8 @@ export type Handler = (request: HttpRequest, exchange: Exchange) => Promise<Http
 interface Served extends Pick<ServicePart, 'routes' | 'fallback'> {
   readonly security: Security
   onUnexpected(request: HttpRequest, error: unknown): void
+  /** Called with what a route returned. */
+  onAnswered(exchange: Exchange, path: string, body: unknown, result: unknown): void
 }
 
 interface Match {
@@ -30,7 +32,7 @@ interface Match {
 }
 
 /** Creates the handler of a server: finds the route, reads query and body with its readers, and sends what it returns. */
-export function createHandler({ routes, fallback, security, onUnexpected }: Served): Handler {
+export function createHandler({ routes, fallback, security, onUnexpected, onAnswered }: Served): Handler {
   const find = routeFinder(routes)
   return async (request, exchange) => {
     const response = new SimulatedResponse()
@@ -39,8 +41,12 @@ export function createHandler({ routes, fallback, security, onUnexpected }: Serv
       const caller = await authenticate(security)
       const [path = '', query = ''] = request.path.split('?', 2)
       const match = find(request.method, path)
-      if (match !== undefined) await answer(match, query, request, response, caller, security)
-      else if (fallback) await fallback(forwardable(request, response), response as never, caller)
+      if (match !== undefined) {
+        const { path: routePath } = match.route
+        await answer(match, query, request, response, caller, security, (body, result) =>
+          onAnswered(exchange, routePath, body, result),
+        )
+      } else if (fallback) await fallback(forwardable(request, response), response as never, caller)
       else throw notFound(`Path [${path}] does not exist`)
     } catch (error) {
       if (!(error instanceof Failure)) onUnexpected(request, error)
@@ -89,6 +95,7 @@ async function answer(
   response: SimulatedResponse,
   caller: Caller,
   security: Security,
+  onAnswered: (body: unknown, result: unknown) => void,
 ): Promise<void> {
   const given = Object.fromEntries(new URLSearchParams(queryText))
   const { headers } = request
@@ -114,6 +121,7 @@ async function answer(
     response,
   }
   const result = await route.handle(input as unknown as RouteInput<never, never>)
+  onAnswered(input.body, result)
   if (result === streamed) return
   if (result instanceof JsonPieces) response.end((await Array.fromAsync(result.pieces)).join(''))
   else sendReply(response, result instanceof Reply ? result : new Reply(200, result))

@@ -36,7 +36,9 @@ export const createDatabase: typeof real.createDatabase = (_settings, { connecti
       const { run } = operationOf(given)
       if (!pool.take()) await pool.wait()
       try {
-        return (await callStore(process, statementTimeoutMs, (store) => store.runAlone(run))) as never
+        return (await callStore(process, statementTimeoutMs, (store) =>
+          store.runAlone(run, process.machine.name),
+        )) as never
       } finally {
         pool.release()
       }

@@ -60,6 +60,7 @@ export {
   loadOverlapping,
   loadPartitionFloors,
   loadPayloads,
+  loadPayloadTexts,
   loadSegmentChanges,
   loadSegmentRecords,
   loadSegmentSchemas,

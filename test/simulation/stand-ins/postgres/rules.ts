@@ -138,7 +138,7 @@ export const saveConfig: typeof real.saveConfig = async (database, name, value, 
       view.put(view.tables.configs, name, { value, revision: (stored?.revision ?? 0) + 1 })
       return true
     })
-    if (!isSaved) throw conflict(`Configuration [${name}] was changed by another request in the meantime`)
+    if (!isSaved) throw conflict(`Another request has changed configuration [${name}] in the meantime`)
     await saveAudit(transaction, { ...audit, type: name, key: name, payload: value }, now)
   })
 }

@@ -110,6 +110,9 @@ export const loadPayloads: typeof real.loadPayloads = async (queries, ids) => {
   })
 }
 
+export const loadPayloadTexts: typeof real.loadPayloadTexts = async (queries, ids) =>
+  new Map([...(await loadPayloads(queries, ids))].map(([id, payload]) => [id, JSON.stringify(payload)]))
+
 export const loadOverlapping: typeof real.loadOverlapping = (queries, dataSource, interval) =>
   statement(queries, (view) =>
     segmentsOf(view)

@@ -26,7 +26,7 @@ export class StoreTransaction {
   /** The lock that it waits for. */
   waitsFor: string | undefined
 
-  /** The machine that began it; undefined for a single statement. */
+  /** The machine that began it. */
   readonly from: string | undefined
 
   constructor(startedAt: number, from: string | undefined) {
@@ -152,8 +152,8 @@ export class Store {
   }
 
   /** Runs a statement in its own transaction. Returns a promise only if it has to wait for a lock. */
-  runAlone<Result>(statement: (view: StoreView) => Result): Result | Promise<Result> {
-    const transaction = this.begin()
+  runAlone<Result>(statement: (view: StoreView) => Result, from?: string): Result | Promise<Result> {
+    const transaction = this.begin(from)
     const finish = (result: Result): Result => {
       this.commit(transaction)
       return result

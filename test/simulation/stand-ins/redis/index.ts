@@ -78,6 +78,8 @@ function takeJobs(
     inProgress.add(handled)
     await handled
     inProgress.delete(handled)
+    // Whether or not the queue learns that it is done, nobody renews its lock now.
+    if (job.holder === from) job.isReceived = false
     await command((queues) => queues.complete(queue, job)).catch(() => undefined)
   }
   const work = async (): Promise<void> => {
@@ -112,8 +114,13 @@ export const receiveRequests: typeof real.receiveRequests = async (
   concurrency,
   handle,
 ) => {
+  const receive = (batch: real.RequestBatch): Promise<void> => {
+    const receiver = runningProcess()
+    environmentOf(receiver).observeReceived(receiver, batch)
+    return handle(batch)
+  }
   const { stop, inProgress } = takeJobs(loadQueue(process), concurrency, loadLockMs, (data) =>
-    handle(copyOf(data) as real.RequestBatch),
+    receive(copyOf(data) as real.RequestBatch),
   )
   return {
     close: async () => {

@@ -38,8 +38,14 @@ export class QueueServer {
   }
 
   /** Forgets who waits for jobs, because their connections are broken. */
-  restart(): void {
+  stop(): void {
     for (const queue of this.queues.values()) queue.takers.length = 0
+  }
+
+  /** Watches the jobs that workers had when it stopped. */
+  start(): void {
+    for (const queue of this.queues.values())
+      for (const job of queue.jobs.values()) if (job.holder !== undefined) this.watch(queue, job)
   }
 
   /** Returns the ID of this lifetime of the queues; `next` becomes the ID if there is none. */

@@ -50,7 +50,7 @@ export interface FixedIntervalOrder {
 /** Defines which intervals are compacted, and in which order. */
 export type CompactionPolicy = NewestSegmentFirst | MostFragmentedFirst | FixedIntervalOrder
 
-/** Compaction settings that apply to all datasources. */
+/** The compaction configuration that applies to all datasources. */
 export interface ClusterCompactionConfig {
   readonly compactionTaskSlotRatio: number
   readonly maxCompactionTaskSlots: number

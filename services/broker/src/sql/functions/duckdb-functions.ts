@@ -1,5 +1,5 @@
 // To support a function that DuckDB lacks, or that has another meaning there, do not add it here: define it in
-// function-calls.ts, or an aggregate in aggregates.ts.
+// druid-functions.ts, or an aggregate in aggregates.ts.
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 

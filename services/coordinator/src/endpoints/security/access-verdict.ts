@@ -1,7 +1,14 @@
-import { type ExplainedAccess, resourceText } from '@svc/domain/access'
+import { chainFailure, type ExplainedAccess, resourceText } from '@svc/domain/access'
 import { allowsAnonymous, requiresLogin, type Settings } from '@svc/shared/config'
 import type { Access } from '@svc/shared/http'
-import { allowsEverything, type Recognition, unsecuredPaths } from '@svc/shared/security'
+import {
+  allowsEverything,
+  loginChain,
+  passwordTest,
+  type Recognition,
+  type UsersAndRoles,
+  unsecuredPaths,
+} from '@svc/shared/security'
 
 /** Whether a request is allowed, and why. */
 export interface Verdict {
@@ -33,10 +40,22 @@ const allowed = (because: string): Verdict => ({ allowed: true, because })
 const denied = (because: string): Verdict => ({ allowed: false, because })
 
 /** Decides about a request of a user with the right password. */
-export function verdictOf(settings: Settings, recognition: Recognition, request: JudgedRequest): Verdict {
+export function verdictOf(
+  settings: Settings,
+  stored: UsersAndRoles,
+  recognition: Recognition,
+  request: JudgedRequest,
+): Verdict {
   const withoutLogin = verdictWithoutLogin(settings, request)
   if (withoutLogin) return withoutLogin
-  if (recognition.kind !== 'known') return failedLogin(recognition, request.user)
+  if (recognition.kind !== 'known') {
+    const { because } = chainFailure(loginChain(settings), passwordTest(stored), request.user, recognition)
+    return denied(
+      recognition.kind === 'unavailable'
+        ? `${because}. While the directory is unavailable, logins as [${request.user}] fail with 503, and directory groups are not looked up`
+        : `[${request.user}] cannot log in. ${because}`,
+    )
+  }
   const verdict = verdictForUser(settings, recognition, request)
   const notes = loginNotes(settings, recognition, request)
   return { ...verdict, because: [...notes, verdict.because].join('. ') }
@@ -51,21 +70,6 @@ function verdictWithoutLogin(settings: Settings, { access, path }: JudgedRequest
         'Only servers may call this endpoint, but its path is in [svc.auth.unsecuredPaths], so callers are not identified as servers',
       )
     : allowed('The path is in [svc.auth.unsecuredPaths], so it requires neither a login nor a permission')
-}
-
-function failedLogin(recognition: Exclude<Recognition, KnownUser>, user: string): Verdict {
-  switch (recognition.kind) {
-    case 'unavailable':
-      return denied(
-        `${recognition.message}. While the directory is unavailable, logins as [${user}] fail with 503, and directory groups are not looked up`,
-      )
-    case 'hidden':
-      return denied(
-        `[${user}] cannot log in: the directory of [${recognition.authenticator}] identifies this user as [${recognition.identity}], which is also the name of a user of another authenticator`,
-      )
-    case 'unknown':
-      return denied(`[${user}] cannot log in: no authenticator can check a password for this user`)
-  }
 }
 
 /** Returns what to know about the login before the verdict makes sense. */

@@ -4,7 +4,7 @@ import { jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityEvents, type SecurityEventType, securityEventTypes } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { intervalParameter, positiveCount, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const defaultCount = 100
 const maxCount = 1000

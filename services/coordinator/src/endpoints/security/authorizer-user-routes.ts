@@ -1,7 +1,7 @@
 import { jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
 import { addAuthorizationUser, removeAuthorizationUser } from '@svc/shared/postgres'
 import { namesShape } from '@svc/shared/shapes'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Authorizers, authorizerPath, entryOf } from './authorizers.ts'
 import { expect, nameParameter } from './change-security.ts'
 import { roleAssignmentRoutes } from './role-assignment-routes.ts'

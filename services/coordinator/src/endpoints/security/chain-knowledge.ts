@@ -6,6 +6,7 @@ const knowledgeTexts = {
   everyone: 'accepts everyone',
   directory: 'looks up users in its directory',
   found: 'found the user in its directory',
+  unavailable: 'cannot query its directory',
   unknown: 'does not know the user',
   withoutPassword: 'knows the user, but no password is set',
   known: 'knows the user',
@@ -48,8 +49,8 @@ function knowledgeOf(
 ): keyof typeof knowledgeTexts {
   if (allowsAnonymous(settings, authenticator)) return 'everyone'
   if (usesLdap(settings, authenticator)) {
-    const isFound = 'authenticator' in recognition && recognition.authenticator === authenticator
-    return isFound ? 'found' : 'directory'
+    if (!('authenticator' in recognition) || recognition.authenticator !== authenticator) return 'directory'
+    return recognition.kind === 'unavailable' ? 'unavailable' : 'found'
   }
   const users = stored.authenticators[authenticator] ?? {}
   if (!Object.hasOwn(users, user)) return 'unknown'

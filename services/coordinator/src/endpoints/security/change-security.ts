@@ -47,10 +47,10 @@ export function securityChanges(
     const hasAdministrator = administratorTest(settings, caller)
     await changeSecurity(database, { ...audit, key, payload }, clock.now(), async (transaction) => {
       const before = await readUsersAndRoles(transaction)
-      versionCheck(request, 'Users or roles')(before.version)
+      versionCheck(request, 'users or roles')(before.version)
       await change(transaction)
       const after = await readUsersAndRoles(transaction)
-      if (hasAdministrator(before) && !hasAdministrator(after)) {
+      if ((await hasAdministrator(before)) && !(await hasAdministrator(after))) {
         throw conflict(
           'This change could leave no user who can log in and administer users and roles. First give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that matches [security], or make this change as an LDAP administrator',
         )

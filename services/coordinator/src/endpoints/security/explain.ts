@@ -1,18 +1,28 @@
-import { type ExplainedAccess, explainAccess, permissionSchema } from '@svc/domain/access'
+import {
+  type AuthenticatorStep,
+  type ExplainedAccess,
+  explainAccess,
+  permissionSchema,
+} from '@svc/domain/access'
 import { checked, omittable, readOneOf } from '@svc/domain/validation'
+import type { Settings } from '@svc/shared/config'
 import { type Access, jsonAnswer, type Route, route, securityConfig, shapeOf } from '@svc/shared/http'
 import { loadUsersAndRoles } from '@svc/shared/postgres'
 import { createProblemLog } from '@svc/shared/runtime'
 import {
   authorizerOptions,
   compileNamePattern,
-  type LdapStep,
+  type LdapLogins,
+  LdapTraces,
   openLdapLogins,
+  type Recognition,
   recognize,
+  type UsersAndRoles,
 } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { directoryStepsShape } from '@svc/shared/shapes'
 import { severalOf, textParameter } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 import { verdictOf } from './access-verdict.ts'
 import { authorizerOf, knowledgeOfChain } from './chain-knowledge.ts'
 import { emptyAuthorizer, expect } from './change-security.ts'
@@ -27,18 +37,6 @@ const explainQuery = {
   /** Directory groups of the user, one per parameter. Defaults to the groups that the directory returns. */
   group: omittable(severalOf(text), []),
 }
-
-const directoryStepShape = z.object({
-  authenticator: z.string(),
-  action: z.enum(['bind', 'searchUser', 'searchGroups']),
-  url: z.string(),
-  bindUser: z.string().describe('User name for binding to the directory; empty for an anonymous search'),
-  baseDn: z.string().optional(),
-  filter: z.string().optional().describe('Search filter that was sent'),
-  found: z.array(z.string()).optional().describe('Distinguished names of the first entries that were found'),
-  memberOf: z.array(z.string()).optional().describe('Groups in the `memberOf` attribute of the user'),
-  error: z.string().optional(),
-})
 
 const explanationShape = z
   .object({
@@ -56,7 +54,7 @@ const explanationShape = z
         usesThisAuthorizer: z.boolean(),
       }),
     ),
-    directory: z.array(directoryStepShape).describe('Requests to directories, in order'),
+    directory: directoryStepsShape,
     groups: z.array(z.object({ group: z.string(), counts: z.boolean() })),
     mappings: z.array(z.object({ mapping: z.string(), group: z.string(), roles: z.array(z.string()) })),
     roles: z.array(z.object({ role: z.string(), from: z.array(z.string()), exists: z.boolean() })),
@@ -91,12 +89,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
       const { access, parameters, template } = await findEndpoint(method, path)
       const needed = neededAccess(access, parameters)
       const stored = await loadUsersAndRoles(database)
-      const steps: (LdapStep & { readonly authenticator: string })[] = []
-      const traced = [...(await directories())].map(([authenticator, { find }]) => {
-        const trace = (step: LdapStep) => steps.push({ authenticator, ...step })
-        return [authenticator, { find: (name: string) => find(name, trace) }] as const
-      })
-      const recognition = await recognize(settings, new Map(traced), stored, user)
+      const { recognition, steps } = await recognizeTraced(settings, await directories(), stored, user)
       const who = recognition.kind === 'known' ? recognition : undefined
       const authorizer = who ? authorizerOf(settings, who.authenticator) : requestedAuthorizer
       const { groupFilters, compatibility } = authorizerOptions(settings, authorizer)
@@ -117,7 +110,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
         authenticators: knowledgeOfChain(settings, stored, user, recognition, authorizer),
         directory: steps,
         ...explanation,
-        ...verdictOf(settings, recognition, {
+        ...verdictOf(settings, stored, recognition, {
           user,
           path,
           access,
@@ -129,6 +122,22 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
       }
     },
   })
+}
+
+/** Returns how a login with the correct password would be treated, and the requests to directories that show it. */
+async function recognizeTraced(
+  settings: Settings,
+  directories: ReadonlyMap<string, LdapLogins>,
+  stored: UsersAndRoles,
+  user: string,
+): Promise<{ readonly recognition: Recognition; readonly steps: readonly AuthenticatorStep[] }> {
+  const traces = new LdapTraces()
+  const traced = [...directories].map(([authenticator, { find }]) => {
+    const findTraced = (name: string) => find(name, traces.start(authenticator))
+    return [authenticator, { find: findTraced }] as const
+  })
+  const recognition = await recognize(settings, new Map(traced), stored, user)
+  return { recognition, steps: traces.steps() }
 }
 
 /** Returns a function that opens the directories when an explanation first needs them. */

@@ -11,7 +11,7 @@ import {
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { addGroupMapping, assignRole, removeGroupMapping } from '@svc/shared/postgres'
 import { namesShape } from '@svc/shared/shapes'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Authorizers, authorizerPath, entryOf, readAuthorizer } from './authorizers.ts'
 import { expect, nameParameter } from './change-security.ts'
 import { roleAssignmentRoutes } from './role-assignment-routes.ts'

@@ -178,7 +178,7 @@ const rows: readonly Row[] = [
 describe('the test for an administrator', () => {
   for (const row of rows) {
     const { name, chain, skips = [], authenticators = {}, administrators = [], isMapped, expected } = row
-    it(`${expected ? 'accepts' : 'does not accept'} ${name}`, () => {
+    it(`${expected ? 'accepts' : 'does not accept'} ${name}`, async () => {
       const settings = testSettings('coordinator', {
         'svc.auth.authenticatorChain': JSON.stringify(chain),
         ...Object.fromEntries(
@@ -211,7 +211,34 @@ describe('the test for an administrator', () => {
         },
       }
       const caller = row.caller ?? { identity: 'asker', authenticator: 'A', groups: [] }
-      assert.equal(administratorTest(settings, caller)(stored), expected)
+      assert.equal(await administratorTest(settings, caller)(stored), expected)
     })
   }
+
+  it('does not read the permissions of other users if the caller is one', async () => {
+    const settings = testSettings('coordinator', {
+      'svc.auth.authenticatorChain': '["A"]',
+      'svc.auth.authenticator.A.type': 'basic',
+      'svc.auth.authenticator.A.authorizerName': 'Z',
+      'svc.auth.authorizers': '["Z"]',
+      'svc.auth.authorizer.Z.type': 'basic',
+      'svc.escalator.type': 'basic',
+      'svc.escalator.internalClientPassword': 'internal',
+    })
+    const roles = {
+      admin: [writesSecurity],
+      get many(): readonly Permission[] {
+        throw new Error('The permissions were read')
+      },
+    }
+    const stored: UsersAndRoles = {
+      version: 1,
+      authenticators: { A: { ann: password, bob: password } },
+      authorizers: { Z: { users: { ann: ['many'], bob: ['admin'] }, roles, groupMappings: {} } },
+    }
+    const test = (identity: string) =>
+      administratorTest(settings, { identity, authenticator: 'A', groups: [] })(stored)
+    assert.equal(await test('bob'), true)
+    await assert.rejects(test('ann'), /The permissions were read/)
+  })
 })

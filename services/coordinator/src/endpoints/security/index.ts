@@ -9,7 +9,10 @@ import { explainRoute } from './explain.ts'
 import { loginUserRoutes } from './login-user-routes.ts'
 
 /** Returns all endpoints under /svc-ext/basic-security that only the coordinator serves. */
-export function securityRoutes(context: ServiceContext, followers: UsersFollowers): Route[] {
+export function securityRoutes(
+  context: Pick<ServiceContext, 'settings' | 'database' | 'clock' | 'users' | 'logger'>,
+  followers: UsersFollowers,
+): Route[] {
   const change = securityChanges(context, followers)
   return [
     ...loginUserRoutes(context, change),

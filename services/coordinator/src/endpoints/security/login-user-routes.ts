@@ -19,7 +19,7 @@ import {
 import { type Credentials, hashPassword } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type ChangeSecurity, expect, nameParameter } from './change-security.ts'
 import { isLoginName } from './has-administrator.ts'
 import { refreshRoute } from './refresh-route.ts'

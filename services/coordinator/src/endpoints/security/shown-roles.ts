@@ -8,7 +8,7 @@ import type { ValuesOf } from '@svc/domain/validation'
 import { shapeOf } from '@svc/shared/http'
 import { namesShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The query parameters that decide how roles and permissions are shown. */
 export const viewQuery = { full: presence, simplifyPermissions: presence }

@@ -17,18 +17,25 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.GenericContainer;
-import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.containers.output.FrameConsumerResultCallback;
+import org.testcontainers.containers.output.OutputFrame;
+import org.testcontainers.containers.output.OutputFrame.OutputType;
+import org.testcontainers.containers.output.WaitingConsumer;
+import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 import org.testcontainers.utility.DockerImageName;
 
 /**
@@ -41,6 +48,7 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(1);
   private static final Duration POLL = Duration.ofMillis(100);
+  private static final int MAX_LOG_LINES = 20;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final String adminPassword = UUID.randomUUID().toString();
@@ -64,7 +72,7 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
     withEnv("SVC_ADMIN_PASSWORD", adminPassword);
     withProperty("svc.api.aliases", "[\"druid\"]");
     withProperty("svc.coordinator.period", "PT1S");
-    waitingFor(Wait.forLogMessage("Ready: .*\\n", 1).withStartupTimeout(START_TIMEOUT));
+    waitingFor(new ReadyStrategy().withStartupTimeout(START_TIMEOUT));
   }
 
   /** Sets a property of all servers, such as {@code svc.server.maxSize}. */
@@ -121,6 +129,50 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
   protected void configure() {
     // The certificates must be valid for the address at which tests reach the container.
     withEnv("SVC_HOSTS", DockerClientFactory.instance().dockerHostIpAddress());
+  }
+
+  /**
+   * Starts the container. Throws a {@link ContainerLaunchException}, and leaves no container behind, if the cluster does not
+   * start, or rejects rules or data. If the container exits, the message of a cause contains the end of its log.
+   */
+  @Override
+  public void start() {
+    try {
+      super.start();
+    } catch (RuntimeException e) {
+      stop();
+      throw e;
+    }
+  }
+
+  /** Waits for the line that says that the cluster is ready. Fails when the log ends, because the container has exited. */
+  private static class ReadyStrategy extends AbstractWaitStrategy {
+    @Override
+    protected void waitUntilReady() {
+      List<String> log = new ArrayList<>();
+      WaitingConsumer output = new WaitingConsumer();
+      try (FrameConsumerResultCallback callback = new FrameConsumerResultCallback()) {
+        callback.addConsumer(OutputType.STDOUT, output);
+        callback.addConsumer(OutputType.STDERR, output);
+        waitStrategyTarget.getDockerClient().logContainerCmd(waitStrategyTarget.getContainerId())
+            .withFollowStream(true).withSince(0).withStdOut(true).withStdErr(true).exec(callback);
+        output.waitUntil(frame -> isReady(frame, log), (int) startupTimeout.toSeconds(), TimeUnit.SECONDS);
+      } catch (TimeoutException e) {
+        throw new ContainerLaunchException("Timed out waiting for the cluster. " + endOf(log), e);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    private static boolean isReady(OutputFrame frame, List<String> log) {
+      if (frame.getType() == OutputType.END) throw new ContainerLaunchException("The container exited. " + endOf(log));
+      log.add(frame.getUtf8String());
+      return frame.getUtf8String().startsWith("Ready: ");
+    }
+
+    private static String endOf(List<String> log) {
+      return "The end of its log:\n" + String.join("", log.subList(Math.max(0, log.size() - MAX_LOG_LINES), log.size()));
+    }
   }
 
   @Override

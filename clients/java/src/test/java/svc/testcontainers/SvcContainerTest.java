@@ -1,6 +1,7 @@
 package svc.testcontainers;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,7 @@ import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.testcontainers.containers.ContainerLaunchException;
 
 /** Starts the image [svc-cluster], or the one that the system property `svc.image` names. */
@@ -60,12 +62,22 @@ class SvcContainerTest {
   }
 
   @Test
-  void reportsInvalidRules() {
-    try (SvcContainer other = new SvcContainer(IMAGE).withRules("wikipedia", "[{\"type\":\"loadSometimes\"}]")) {
-      Throwable failure = assertThrows(ContainerLaunchException.class, other::start);
-      while (failure.getCause() != null) failure = failure.getCause();
-      assertTrue(failure.getMessage().contains("loadSometimes"), failure.getMessage());
-    }
+  void reportsInvalidRulesAndLeavesNoContainer() {
+    SvcContainer other = new SvcContainer(IMAGE).withRules("wikipedia", "[{\"type\":\"loadSometimes\"}]");
+    Throwable failure = assertThrows(ContainerLaunchException.class, other::start);
+    while (failure.getCause() != null) failure = failure.getCause();
+    assertTrue(failure.getMessage().contains("loadSometimes"), failure.getMessage());
+    assertNull(other.getContainerId());
+  }
+
+  @Test
+  @Timeout(30)
+  void reportsTheLogOfAContainerThatExitsAndLeavesNoContainer() {
+    SvcContainer other = new SvcContainer(IMAGE).withProperty("svc.coordinator.period", "often");
+    Throwable failure = assertThrows(ContainerLaunchException.class, other::start);
+    while (failure.getCause() != null) failure = failure.getCause();
+    assertTrue(failure.getMessage().contains("[svc.coordinator.period]"), failure.getMessage());
+    assertNull(other.getContainerId());
   }
 
   private static HttpResponse<String> get(String path, String password) throws IOException, InterruptedException {

@@ -2,7 +2,7 @@ import type { LoadingServer } from '../loading/index.ts'
 import { describeWantedCopies, type RulesByName } from '../rules/index.ts'
 
 /** Returns the servers without storage for segments if there are broadcast rules, or else no servers. */
-export function serversThatCannotHold<Server extends Pick<LoadingServer, 'maxSizeBytes'>>(
+export function serversWithoutStorage<Server extends Pick<LoadingServer, 'maxSizeBytes'>>(
   rules: RulesByName,
   servers: readonly Server[],
 ): Server[] {

@@ -1,0 +1,31 @@
+import { rulesPathOf } from '@svc/domain/rules'
+import { fetchJson, send } from '../session/index.ts'
+
+// A request has room for about 10,000 ids.
+const idsPerRequest = 5000
+
+/** Marks segments as used or unused. Those that are marked already stay so. */
+export async function markSegments(
+  dataSource: string,
+  ids: readonly string[],
+  action: 'markUsed' | 'markUnused',
+): Promise<void> {
+  const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(dataSource)}/${action}`
+  for (let at = 0; at < ids.length; at += idsPerRequest)
+    await send(path, { method: 'POST', body: { segmentIds: ids.slice(at, at + idsPerRequest) } })
+}
+
+/** Marks segments as used that drop rules marked as unused and the current rules keep. Returns their IDs. */
+export async function markKeptUsed(dataSource: string): Promise<string[]> {
+  const marked: string[][] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const query: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`
+    const answer: { readonly segmentIds: string[]; readonly next: string | null } = await fetchJson(
+      `${rulesPathOf(dataSource)}/markUsed?ids${query}`,
+      { method: 'POST' },
+    )
+    marked.push(answer.segmentIds)
+    after = answer.next
+  }
+  return marked.flat()
+}
