@@ -1,5 +1,5 @@
 /** Stands in for `node:fs/promises`: the same functions on the disks of the simulated machine. */
-import type { MakeDirectoryOptions, RmOptions } from 'node:fs'
+import { constants, type MakeDirectoryOptions, type RmOptions } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { currentProcess, type Disk, type FileNode, type FolderNode, systemError } from '../kernel/index.ts'
@@ -131,14 +131,22 @@ class SimulatedHandle {
   async close(): Promise<void> {}
 }
 
-/** Opens a file or a folder. */
-export function open(path: string, flags = 'r'): Promise<SimulatedHandle> {
+/** Opens a file or a folder. Numeric flags may only open files to read. */
+export function open(path: string, flags: string | number = 'r'): Promise<SimulatedHandle> {
   return access(path, (disk) => {
     const found = disk.find(path)
-    if (flags === 'wx' && found !== undefined) throw systemError('EEXIST', path)
-    if (flags === 'r') return new SimulatedHandle(path, disk.get(path))
-    if (found?.kind === 'file' && flags === 'a') return new SimulatedHandle(path, found)
-    return new SimulatedHandle(path, disk.createFile(path, now()))
+    switch (flags) {
+      case 'r':
+      case constants.O_RDONLY | constants.O_NONBLOCK:
+        return new SimulatedHandle(path, disk.get(path))
+      case 'a':
+        return new SimulatedHandle(path, found?.kind === 'file' ? found : disk.createFile(path, now()))
+      case 'wx':
+        if (found !== undefined) throw systemError('EEXIST', path)
+        return new SimulatedHandle(path, disk.createFile(path, now()))
+      default:
+        throw new Error(`The simulated disk does not open files with the flags [${flags}]`)
+    }
   })
 }
 
