@@ -37,12 +37,11 @@ async function freePortOffset(
 }
 
 /**
- * An offset at which the ports of a cluster with these options are currently free. Picks a random one, so that
- * concurrent tests do not collide.
+ * An offset at which the ports of a cluster with these options are currently free, reserved until this process ends. Picks
+ * a random one, so that concurrent tests do not collide.
  */
 export async function pickPortOffset(options: WrittenOptions = {}): Promise<number> {
-  const surroundings = { home: homeLayout('.'), dataFolder: '' }
-  return freePortOffset(planCluster(parseOptions({ ...options, portOffset: 0 }), surroundings), atRandom())
+  return (await reservePortOffset(options)).portOffset
 }
 
 /** An offset at which the ports of a cluster are free, and which no other `reservePortOffset` returns until `release`. */
@@ -56,9 +55,10 @@ export interface PortReservation {
  * cluster listens on its ports only seconds later.
  */
 export async function reservePortOffset(options: WrittenOptions = {}): Promise<PortReservation> {
+  const surroundings = { home: homeLayout('.'), dataFolder: '' }
+  const unmoved = planCluster(parseOptions({ ...options, portOffset: 0 }), surroundings)
   for (let attempt = 0; attempt < maxReservations; attempt++) {
-    const portOffset = await pickPortOffset(options)
-    const surroundings = { home: homeLayout('.'), dataFolder: '' }
+    const portOffset = await freePortOffset(unmoved, atRandom())
     const plan = planCluster(parseOptions({ ...options, portOffset }), surroundings)
     const release = await reservePorts(portsInUse(plan).map(({ port }) => port))
     if (release) return { portOffset, release }

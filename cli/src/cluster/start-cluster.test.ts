@@ -31,7 +31,7 @@ test('two clusters run side by side, and each stops completely', async (context)
   context.after(() => secure.stop())
   const plain = await startCluster({
     home: path.join(folder, 'plain'),
-    portOffset: await pickPortOffset(),
+    portOffset: await pickPortOffset({ profile: 'plain' }),
     profile: 'plain',
   })
   context.after(() => plain.stop())
@@ -67,7 +67,7 @@ test('restarts an instance that dies, but not one that was stopped', async (cont
   const ended: string[] = []
   const cluster = await startCluster({
     home: path.join(folder, 'plain'),
-    portOffset: await pickPortOffset(),
+    portOffset: await pickPortOffset({ profile: 'plain' }),
     profile: 'plain',
     onEnd: ({ instance, reason }) => ended.push(`${instance}: ${reason}`),
   })
@@ -221,11 +221,9 @@ test('the configured initial password of the admin becomes the password of the h
 })
 
 test('logins do not require TLS', async (context) => {
-  const cluster = await startCluster({
-    home: path.join(folder, 'logins-without-tls'),
-    portOffset: await pickPortOffset(),
-    set: ['svc.enableTlsPort=false', 'svc.enablePlaintextPort=true'],
-  })
+  const set = ['svc.enableTlsPort=false', 'svc.enablePlaintextPort=true']
+  const portOffset = await pickPortOffset({ set })
+  const cluster = await startCluster({ home: path.join(folder, 'logins-without-tls'), portOffset, set })
   context.after(() => cluster.stop())
   assert.deepEqual(cluster.notReady, [])
   assert.match(cluster.routerUrl, /^http:/)

@@ -154,7 +154,8 @@ async function predict({ url }: HttpClient, changes: readonly Rules[]): Promise<
         onStep: () => undefined,
       },
     )
-    const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'plain' })
+    const portOffset = await pickPortOffset({ profile: 'plain' })
+    const cluster = await startCluster({ home, portOffset, profile: 'plain' })
     const client = createHttpClient(cluster.routerUrl)
     try {
       await waitUntil(
