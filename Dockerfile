@@ -99,7 +99,7 @@ FROM files AS cluster-files
 COPY --from=natives /natives-of-cluster /
 COPY package.json /app/
 COPY data /app/data
-COPY container/svc /usr/local/bin/
+COPY container/svc container/entry-point /usr/local/bin/
 
 # A first start fills the caches: compiled code, and an empty Postgres data folder, which new clusters copy.
 FROM --platform=$BUILDPLATFORM valkey/valkey:${VALKEY_VERSION} AS cluster-cache
@@ -123,4 +123,4 @@ WORKDIR /data
 USER valkey
 EXPOSE 9088
 HEALTHCHECK --interval=3s --timeout=30s --start-period=60s CMD ["node", "/app/dist/health.mjs"]
-ENTRYPOINT ["node", "--max-semi-space-size=1", "/app/dist/cluster.mjs"]
+ENTRYPOINT ["entry-point"]
