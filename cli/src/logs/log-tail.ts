@@ -45,7 +45,18 @@ export function lastErrorIn(lines: readonly string[]): string | undefined {
   const fatal = plain.map((line) => /\b(?:FATAL|PANIC|ERROR): +(.*)/.exec(line)?.[1]).findLast(Boolean)
   // The stack and source excerpt of an uncaught error do not help here.
   const thrown = plain.findLast((line) => /^\w*Error(?: \[\w+\])?: /.test(line))
-  return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-maxPlainLines).join('\n') : undefined)
+  const reason = fatal === noSockets ? unavailablePortIn(plain) : fatal
+  return reason ?? fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-maxPlainLines).join('\n') : undefined)
+}
+
+const noSockets = 'could not create any TCP/IP sockets'
+
+/** Why Postgres cannot listen on its port: its last error, `noSockets`, does not say it. */
+function unavailablePortIn(lines: readonly string[]): string | undefined {
+  const text = lines.join('\n')
+  const reason = /\bLOG: +(could not bind .*)/.exec(text)?.[1]
+  const port = /\bHINT: .* on port (\d+)\?/.exec(text)?.[1]
+  return reason === undefined || port === undefined ? undefined : `${reason} (port ${port})`
 }
 
 /** Whether a line is the beginning of an incomplete entry. */

@@ -47,6 +47,17 @@ const errors: { name: string; lines: string[]; expect: string | undefined }[] = 
     expect: 'could not write lock file: No space left on device',
   },
   {
+    name: 'the port that Postgres cannot listen on',
+    lines: [
+      '2026-01-01 00:00:00.000 UTC [1] LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
+      '2026-01-01 00:00:00.000 UTC [1] HINT:  Is another postmaster already running on port 15432? If not, wait a few seconds and retry.',
+      '2026-01-01 00:00:00.000 UTC [1] WARNING:  could not create listen socket for "127.0.0.1"',
+      '2026-01-01 00:00:00.000 UTC [1] FATAL:  could not create any TCP/IP sockets',
+      '2026-01-01 00:00:00.006 UTC [1] LOG:  database system is shut down',
+    ],
+    expect: 'could not bind IPv4 address "127.0.0.1": Address already in use (port 15432)',
+  },
+  {
     name: 'ignores an incomplete line, whatever follows it',
     lines: [
       entry(1, 'info', 'Ready'),
