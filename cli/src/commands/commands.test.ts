@@ -73,6 +73,21 @@ const pipe = path.join(folder, 'pipes', 'pipe.yaml')
 mkdirSync(path.dirname(pipe))
 execFileSync('mkfifo', [pipe])
 
+for (const args of [
+  ['sample', '-', '--rows', '100000'],
+  ['help', 'up'],
+])
+  test(`./svc ${args.join(' ')} ends quietly if nobody reads its output`, async () => {
+    const child = start(args)
+    child.stdout!.destroy()
+    let stderr = ''
+    child.stderr!.on('data', (chunk) => {
+      stderr += chunk
+    })
+    const [status] = await once(child, 'close')
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' })
+  })
+
 describe('invalid usage exits with status 2 and says what is expected', () => {
   const cases: { given: string[]; stderr: RegExp }[] = [
     { given: [], stderr: /^Usage: svc <command>/ },

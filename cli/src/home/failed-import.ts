@@ -54,6 +54,6 @@ export function assertNoFailedImport(home: HomeLayout): void {
   if (!existsSync(file)) return
   const option = homeArgument(home.root)
   throw conflict(
-    `The import into [${home.root}] failed, so there is no cluster to start. Import again, or create an empty cluster with ./svc reset${option} and ./svc up${option}. The import failed with:\n${readFileSync(file, 'utf8').trimEnd()}`,
+    `There is no cluster in [${home.root}], because the last import into it failed. Import again, or create an empty cluster with ./svc reset${option} and ./svc up${option}. The import failed with:\n${readFileSync(file, 'utf8').trimEnd()}`,
   )
 }

@@ -11,6 +11,7 @@ import {
   segmentsAreLoaded,
   tasksAreDone,
   waitUntil,
+  watch,
 } from './index.ts'
 
 const { signal } = new AbortController()
@@ -55,6 +56,18 @@ describe('waiting', () => {
       },
     )
   })
+})
+
+it('watching shows a text again when it changes, and ends if nobody reads it anymore', async () => {
+  const out = { writable: true, shown: '', write }
+  function write(text: unknown): boolean {
+    out.shown += String(text)
+    out.writable = !out.shown.includes('two')
+    return true
+  }
+  const texts = ['one', 'one', 'two', 'three']
+  await watch(async () => texts.shift()!, { out, isInPlace: false, periodMs: 1 })
+  assert.equal(out.shown, 'one\ntwo\n')
 })
 
 describe('the state of a cluster', () => {
