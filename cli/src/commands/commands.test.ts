@@ -91,6 +91,10 @@ for (const args of [
 describe('invalid usage exits with status 2 and says what is expected', () => {
   const cases: { given: string[]; stderr: RegExp }[] = [
     { given: [], stderr: /^Usage: svc <command>/ },
+    {
+      given: ['rules', 'preview', '/dev/zero'],
+      stderr: /^svc: Too much text in file \[\/dev\/zero\]: expected at most 64 MiB\n$/,
+    },
     { given: ['upp'], stderr: /^svc: unknown command 'upp'\n\(Did you mean up\?\)/ },
     { given: ['up', '--hoem', 'x'], stderr: /^svc: unknown option '--hoem'\n\(Did you mean --home\?\)/ },
     { given: ['up', '--home'], stderr: /^svc: option '--home <dir>' argument missing/ },
