@@ -47,7 +47,14 @@ describe('the loss in words', () => {
       ],
     ],
     [
-      { doesNotFit: { ...some, copies: 31 } },
+      { underReplicated: some },
+      [
+        'All data stays queryable.',
+        '62 replicas of 31 segments will be missing because a tier has fewer servers than required replicas.',
+      ],
+    ],
+    [
+      { doesNotFit: { ...some, copies: 31 }, underReplicated: some },
       [
         'All data stays queryable.',
         '31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
@@ -148,6 +155,7 @@ describe('the loss within a horizon', () => {
       { underReplicated: later({ copies: 90 }) },
       [
         'All data stays queryable.',
+        '62 replicas of 31 segments will be missing because a tier has fewer servers than required replicas.',
         'From 2026-11-29, additional replicas will be missing: up to 90 of 60 segments (2.4 GB) in total.',
       ],
     ],

@@ -56,7 +56,7 @@ function lossesNow(summary: LossSummary, isPartial: boolean): string[] {
     const isLater = Object.keys(laterLosses).length > 0
     return [`No segments${readable} are affected${isLater ? ' now' : ''}.`]
   }
-  const { unqueryable, unused, doesNotFit } = effects
+  const { unqueryable, unused, doesNotFit, waitingForTier, underReplicated } = effects
   const sentences = [
     unqueryable.segments > 0
       ? unqueryableSentence(unqueryable)
@@ -72,6 +72,11 @@ function lossesNow(summary: LossSummary, isPartial: boolean): string[] {
       `${amountOf(doesNotFit)} with data before ${lastDay} ${doesNotFit.copies === 1 ? 'does' : 'do'} not fit.`,
     )
   }
+  // The other sentences name the reason.
+  if (underReplicated.segments > 0 && doesNotFit.segments + waitingForTier.segments === 0)
+    sentences.push(
+      `${replicasOf(underReplicated)} will be missing because a tier has fewer servers than required replicas.`,
+    )
   return sentences
 }
 
