@@ -196,6 +196,17 @@ test('watches tiers until Ctrl-C', async () => {
   assert.ok(status === 130 || signal === 'SIGINT')
 })
 
+test('commands that show changes end when nobody reads them anymore', async () => {
+  for (const args of [
+    ['tiers', '--watch'],
+    ['logs', '--follow', '--lines', '1'],
+  ]) {
+    const child = spawn(svcCommand, [...args, ...home], { stdio: ['ignore', 'pipe', 'inherit'] })
+    child.stdout.destroy()
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+  }
+})
+
 test('creates, changes, and removes users', async () => {
   const nosuch = await runSvc('users', 'create', 'reader', '--role', 'nosuch', ...home)
   assert.match(nosuch.stderr, /^svc: Role \[nosuch\] does not exist/)

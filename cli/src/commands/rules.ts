@@ -251,7 +251,7 @@ Examples:
     .action(setRules)
 }
 
-/** Replaces the rules of a datasource by those in a file. */
+/** Replaces the rules of a datasource with those in a file. */
 async function setRules(
   file: string,
   {

@@ -59,15 +59,15 @@ describe('waiting', () => {
 })
 
 it('watching shows a text again when it changes, and ends if nobody reads it anymore', async () => {
-  const out = { writable: true, shown: '', write }
-  function write(text: unknown): boolean {
-    out.shown += String(text)
-    out.writable = !out.shown.includes('two')
+  let shown = ''
+  const write = (text: unknown): boolean => {
+    shown += String(text)
     return true
   }
+  const isRead = () => !shown.includes('two')
   const texts = ['one', 'one', 'two', 'three']
-  await watch(async () => texts.shift()!, { out, isInPlace: false, periodMs: 1 })
-  assert.equal(out.shown, 'one\ntwo\n')
+  await watch(async () => texts.shift()!, { out: { write }, isRead, isInPlace: false, periodMs: 1 })
+  assert.equal(shown, 'one\ntwo\n')
 })
 
 describe('the state of a cluster', () => {

@@ -5,7 +5,8 @@ const defaultPeriodMs = 1000
 
 /** Where a watched text is shown. */
 export interface WatchOptions {
-  readonly out: Pick<NodeJS.WritableStream, 'writable'> & { write(text: string): unknown }
+  readonly out: Pick<NodeJS.WritableStream, 'write'>
+  readonly isRead: () => boolean
   /** Whether a new text replaces the previous one, which only a terminal can do. */
   readonly isInPlace: boolean
   readonly periodMs?: number
@@ -17,10 +18,10 @@ export interface WatchOptions {
  */
 export async function watch(
   read: () => Promise<string>,
-  { out, isInPlace, periodMs = defaultPeriodMs }: WatchOptions,
+  { out, isRead, isInPlace, periodMs = defaultPeriodMs }: WatchOptions,
 ): Promise<void> {
   let shown: string | undefined
-  while (out.writable) {
+  while (isRead()) {
     const text = await read().catch((error: unknown) => {
       if (error instanceof Failure && error.code === 'unavailable') return describeError(error)
       throw error
