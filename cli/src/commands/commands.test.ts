@@ -202,6 +202,10 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     { given: ['sample', 'x.csv', '--days', '0'], stderr: /^svc: Invalid value \[0\] for \[--days\]/ },
     { given: ['sample', 'x.csv', '--rows', '2'], stderr: /^svc: Invalid value \[2\] for \[--rows\]/ },
     { given: ['sample', 'x.csv', '--end', 'today'], stderr: /^svc: Invalid value \[today\] for \[--end\]/ },
+    {
+      given: ['sample', 'x.csv', '--end', '2026-02-31'],
+      stderr: /^svc: Invalid value \[2026-02-31\] for \[--end\]/,
+    },
   ]
   for (const { given, stderr } of cases) {
     test(`svc ${given.join(' ')}`, async () => {
