@@ -42,7 +42,7 @@ export interface SegmentForecast {
   readonly waits: readonly ForecastWait[]
 }
 
-/** What the next run decides about all used segments that are not overshadowed, apart from moves. */
+/** What the next run decides about used segments that are not overshadowed, apart from moves. */
 export interface RunTotals {
   readonly loads: number
   readonly drops: number
@@ -56,7 +56,8 @@ export interface RunTotals {
 export interface RunForecast {
   /** Returns what it decides about a used segment, given by row. */
   of(row: number): SegmentForecast
-  readonly totals: RunTotals
+  /** Returns what it decides about the segments of the datasources, given by number, for which `isCounted` returns true. */
+  totals(isCounted: (datasource: number) => boolean): RunTotals
 }
 
 const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], waits: [] }
@@ -64,8 +65,12 @@ const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], 
 /** The forecast of a run that decides nothing. */
 export const idleRun: RunForecast = {
   of: () => noForecast,
-  totals: { loads: 0, drops: 0, markedUnused: 0, unplaced: 0 },
+  totals: () => noTotals(),
 }
+
+type MutableTotals = { -readonly [Key in keyof RunTotals]: RunTotals[Key] }
+
+const noTotals = (): MutableTotals => ({ loads: 0, drops: 0, markedUnused: 0, unplaced: 0 })
 
 // Number of segments between two pauses: less than half a millisecond of work.
 const slice = 512
@@ -81,8 +86,9 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
   const planner = new PlacementPlanner(table, servers, limits, (row, tier, reason, copies) =>
     forecast.addWait(row, tier, reason, copies),
   )
-  const { groups, preparedOf, segmentsOf } = yield* groupsToPlan(cluster, planner)
-  for (const [prepared, segments] of segmentsOf) forecast.addSegments(prepared, segments)
+  const { groups, preparedOf, counts } = yield* groupsToPlan(cluster, planner)
+  for (const [datasource, segmentsOf] of counts)
+    for (const [prepared, segments] of segmentsOf) forecast.addSegments(datasource, prepared, segments)
   let planned = 0
   for (const group of groupsNewestFirst(table, groups)) {
     if (group === undefined) {
@@ -108,8 +114,8 @@ interface GroupsToPlan {
   readonly groups: readonly number[]
   /** What the rules require of each group. */
   readonly preparedOf: readonly PreparedWanted[]
-  /** Number of their segments by what the rules require. */
-  readonly segmentsOf: ReadonlyMap<PreparedWanted, number>
+  /** Number of their segments by datasource and by what the rules require. */
+  readonly counts: ReadonlyMap<number, ReadonlyMap<PreparedWanted, number>>
 }
 
 function* groupsToPlan(
@@ -118,9 +124,11 @@ function* groupsToPlan(
 ): Generator<undefined, GroupsToPlan> {
   const groups: number[] = []
   const preparedOf: PreparedWanted[] = []
-  const segmentsOf = new Map<PreparedWanted, number>()
+  const counts = new Map<number, Map<PreparedWanted, number>>()
   for (const [number, name] of table.datasourceNames.entries()) {
     if (table.usedCountOf(number) === 0) continue
+    const segmentsOf = new Map<PreparedWanted, number>()
+    counts.set(number, segmentsOf)
     const boundaries = ruleBoundariesOf(rules, name, now)
     // Copied, because groups come and go during pauses.
     for (const group of table.groupsOf(number).slice()) {
@@ -133,7 +141,7 @@ function* groupsToPlan(
       if (groups.length % slice === 0) yield
     }
   }
-  return { groups, preparedOf, segmentsOf }
+  return { groups, preparedOf, counts }
 }
 
 /** Rows in any order, in which all entries of a row are adjacent. */
@@ -215,8 +223,8 @@ class ForecastColumns implements RunForecast {
   private readonly queued: ReadonlyMap<number, ServerQueue>
   private readonly kinds: WaitKind[] = []
   private readonly kindsOf = new Map<string, Map<UnplacedReason, WaitKind>>()
-  private markedUnused = 0
-  private withoutServers = 0
+  /** By number of the datasource. */
+  private readonly totalsOf = new Map<number, MutableTotals>()
 
   constructor(table: SegmentTable, servers: readonly LoadingServer[]) {
     const { rowLimit } = table
@@ -233,14 +241,30 @@ class ForecastColumns implements RunForecast {
     )
   }
 
-  /** Adds segments for which rules require the same. */
+  /** Adds segments of a datasource, given by number, for which rules require the same. */
   addSegments(
+    datasource: number,
     { wanted, tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers }: PreparedWanted,
     segments: number,
   ): void {
-    if (wanted.action === 'drop') this.markedUnused += segments
+    const totals = this.totalsIn(datasource)
+    if (wanted.action === 'drop') totals.markedUnused += segments
     for (const tiers of [tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers])
-      for (const [, copies] of tiers) this.withoutServers += copies * segments
+      for (const [, copies] of tiers) totals.unplaced += copies * segments
+  }
+
+  private totalsIn(datasource: number): MutableTotals {
+    const known = this.totalsOf.get(datasource)
+    if (known !== undefined) return known
+    const totals = noTotals()
+    this.totalsOf.set(datasource, totals)
+    return totals
+  }
+
+  private totalsOfRow(row: number): MutableTotals {
+    const { datasourceOf, groupOf } = this.table
+    // The segment may have become unused during a pause.
+    return this.totalsIn(datasourceOf[groupOf[row]!] ?? -1)
   }
 
   /** Adds what was planned for the next segments. */
@@ -250,6 +274,7 @@ class ForecastColumns implements RunForecast {
       const server = loads.servers[index]!
       const queue = this.queued.get(server)!
       this.loads.add(row, server)
+      this.totalsOfRow(row).loads += 1
       this.newBefore.push(queue.loads)
       this.newBytesBefore.push(queue.bytes)
       queue.loads += 1
@@ -257,6 +282,7 @@ class ForecastColumns implements RunForecast {
     }
     append(this.cancelledLoads, cancelledLoads)
     append(this.drops, drops)
+    for (const row of drops.rows) this.totalsOfRow(row).drops += 1
   }
 
   addWait(row: number, tier: string, reason: UnplacedReason, copies: number): void {
@@ -266,6 +292,7 @@ class ForecastColumns implements RunForecast {
     this.waitCopies.push(copies)
     this.waitPlaces.push(kind.tier.copies + 1)
     kind.tier.copies += copies
+    this.totalsOfRow(row).unplaced += copies
   }
 
   private kindOf(tier: string, reason: UnplacedReason): WaitKind {
@@ -281,15 +308,16 @@ class ForecastColumns implements RunForecast {
     return kind
   }
 
-  get totals(): RunTotals {
-    const tiers = new Set(this.kinds.map(({ tier }) => tier))
-    const waiting = [...tiers].reduce((sum, { copies }) => sum + copies, 0)
-    return {
-      loads: this.loads.rows.length,
-      drops: this.drops.rows.length,
-      markedUnused: this.markedUnused,
-      unplaced: waiting + this.withoutServers,
+  totals(isCounted: (datasource: number) => boolean): RunTotals {
+    const sum = noTotals()
+    for (const [datasource, totals] of this.totalsOf) {
+      if (!isCounted(datasource)) continue
+      sum.loads += totals.loads
+      sum.drops += totals.drops
+      sum.markedUnused += totals.markedUnused
+      sum.unplaced += totals.unplaced
     }
+    return sum
   }
 
   of(row: number): SegmentForecast {

@@ -5,4 +5,12 @@ export {
   haveSameRules,
   trackClusterState,
 } from './cluster-state.ts'
-export { type RunResult, type Shortage, shortageSentences, shortagesOf, shortageView } from './run-result.ts'
+export { datasourcesReadableBy, type ReadableDatasources } from './readable-datasources.ts'
+export {
+  type RunResult,
+  type Shortage,
+  shortageSentence,
+  shortageSentences,
+  shortagesOf,
+  shortageView,
+} from './run-result.ts'
