@@ -5,9 +5,16 @@ import {
   PlacementPlanner,
   type Plan,
   type PreparedWanted,
+  type Unplaced,
   type UnplacedReason,
 } from '../loading/index.ts'
-import { groupsNewestFirst, rowsOfGroup } from '../retention/index.ts'
+import {
+  groupsNewestFirst,
+  type LackingCopies,
+  lackingByTier,
+  rowsOfGroup,
+  type TierLack,
+} from '../retention/index.ts'
 import { ruleBoundariesOf } from '../rules/index.ts'
 import type { ExplainedCluster } from './segment-explanation.ts'
 import { plannedServers } from './unreported-servers.ts'
@@ -58,6 +65,10 @@ export interface RunForecast {
   of(row: number): SegmentForecast
   /** Returns what it decides about the segments of the datasources, given by number, for which `isCounted` returns true. */
   totals(isCounted: (datasource: number) => boolean): RunTotals
+  /** Returns the required replicas that it cannot assign to servers. */
+  unplaced(): readonly Unplaced[]
+  /** Returns the replicas that rules require and that the servers of a tier cannot load for a reason, by tier. */
+  lacking(reason: TierLack): ReadonlyMap<string, readonly LackingCopies[]>
 }
 
 const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], waits: [] }
@@ -66,11 +77,15 @@ const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], 
 export const idleRun: RunForecast = {
   of: () => noForecast,
   totals: () => noTotals(),
+  unplaced: () => [],
+  lacking: () => new Map(),
 }
 
 type MutableTotals = { -readonly [Key in keyof RunTotals]: RunTotals[Key] }
 
 const noTotals = (): MutableTotals => ({ loads: 0, drops: 0, markedUnused: 0, unplaced: 0 })
+
+const tierLacks = ['tiersWithoutServers', 'tiersWithTooFewServers', 'tiersWithoutActiveServers'] as const
 
 // Number of segments between two pauses: less than half a millisecond of work.
 const slice = 512
@@ -86,9 +101,8 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
   const planner = new PlacementPlanner(table, servers, limits, (row, tier, reason, copies) =>
     forecast.addWait(row, tier, reason, copies),
   )
-  const { groups, preparedOf, counts } = yield* groupsToPlan(cluster, planner)
-  for (const [datasource, segmentsOf] of counts)
-    for (const [prepared, segments] of segmentsOf) forecast.addSegments(datasource, prepared, segments)
+  const { groups, preparedOf, segmentsOf } = yield* groupsToPlan(cluster, planner)
+  forecast.addSegments(segmentsOf)
   let planned = 0
   for (const group of groupsNewestFirst(table, groups)) {
     if (group === undefined) {
@@ -106,6 +120,7 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
     }
   }
   forecast.add(planner.take())
+  forecast.addUnplaced(planner.allUnplaced())
   return forecast
 }
 
@@ -114,8 +129,8 @@ interface GroupsToPlan {
   readonly groups: readonly number[]
   /** What the rules require of each group. */
   readonly preparedOf: readonly PreparedWanted[]
-  /** Number of their segments by datasource and by what the rules require. */
-  readonly counts: ReadonlyMap<number, ReadonlyMap<PreparedWanted, number>>
+  /** Number of their segments by what the rules require and by datasource, given by number. */
+  readonly segmentsOf: ReadonlyMap<PreparedWanted, ReadonlyMap<number, number>>
 }
 
 function* groupsToPlan(
@@ -124,24 +139,23 @@ function* groupsToPlan(
 ): Generator<undefined, GroupsToPlan> {
   const groups: number[] = []
   const preparedOf: PreparedWanted[] = []
-  const counts = new Map<number, Map<PreparedWanted, number>>()
+  const segmentsOf = new Map<PreparedWanted, Map<number, number>>()
   for (const [number, name] of table.datasourceNames.entries()) {
     if (table.usedCountOf(number) === 0) continue
-    const segmentsOf = new Map<PreparedWanted, number>()
-    counts.set(number, segmentsOf)
     const boundaries = ruleBoundariesOf(rules, name, now)
     // Copied, because groups come and go during pauses.
     for (const group of table.groupsOf(number).slice()) {
       if (table.datasourceOf[group] !== number || table.hiddenOf[group] === 1) continue
       const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
       const prepared = planner.prepare(boundaries.wantedBy(boundaries.match(interval)))
-      segmentsOf.set(prepared, (segmentsOf.get(prepared) ?? 0) + table.memberCountOf[group]!)
+      const counts = segmentsOf.get(prepared) ?? new Map<number, number>()
+      segmentsOf.set(prepared, counts.set(number, (counts.get(number) ?? 0) + table.memberCountOf[group]!))
       preparedOf[group] = prepared
       groups.push(group)
       if (groups.length % slice === 0) yield
     }
   }
-  return { groups, preparedOf, counts }
+  return { groups, preparedOf, segmentsOf }
 }
 
 /** Rows in any order, in which all entries of a row are adjacent. */
@@ -223,6 +237,8 @@ class ForecastColumns implements RunForecast {
   private readonly queued: ReadonlyMap<number, ServerQueue>
   private readonly kinds: WaitKind[] = []
   private readonly kindsOf = new Map<string, Map<UnplacedReason, WaitKind>>()
+  private allUnplaced: readonly Unplaced[] = []
+  private readonly lackingFor = new Map<TierLack, ReadonlyMap<string, readonly LackingCopies[]>>()
   /** By number of the datasource. */
   private readonly totalsOf = new Map<number, MutableTotals>()
 
@@ -241,16 +257,28 @@ class ForecastColumns implements RunForecast {
     )
   }
 
-  /** Adds segments of a datasource, given by number, for which rules require the same. */
-  addSegments(
-    datasource: number,
-    { wanted, tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers }: PreparedWanted,
-    segments: number,
-  ): void {
-    const totals = this.totalsIn(datasource)
-    if (wanted.action === 'drop') totals.markedUnused += segments
-    for (const tiers of [tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers])
-      for (const [, copies] of tiers) totals.unplaced += copies * segments
+  /** Adds segments by what rules require of them. */
+  addSegments(segmentsOf: GroupsToPlan['segmentsOf']): void {
+    for (const [prepared, counts] of segmentsOf)
+      for (const [datasource, segments] of counts) {
+        const totals = this.totalsIn(datasource)
+        if (prepared.wanted.action === 'drop') totals.markedUnused += segments
+        for (const reason of tierLacks)
+          for (const [, copies] of prepared[reason]) totals.unplaced += copies * segments
+      }
+    for (const reason of tierLacks) this.lackingFor.set(reason, lackingByTier(reason, segmentsOf))
+  }
+
+  addUnplaced(unplaced: readonly Unplaced[]): void {
+    this.allUnplaced = unplaced
+  }
+
+  unplaced(): readonly Unplaced[] {
+    return this.allUnplaced
+  }
+
+  lacking(reason: TierLack): ReadonlyMap<string, readonly LackingCopies[]> {
+    return this.lackingFor.get(reason) ?? new Map()
   }
 
   private totalsIn(datasource: number): MutableTotals {

@@ -146,6 +146,21 @@ export interface LackingCopies {
   readonly segments: ReadonlyMap<number, number>
 }
 
+/** Returns by tier which replicas its servers cannot load for a reason, given the number of segments by datasource and requirement. */
+export function lackingByTier(
+  reason: TierLack,
+  segmentsOf: ReadonlyMap<PreparedWanted, ReadonlyMap<number, number>>,
+): ReadonlyMap<string, readonly LackingCopies[]> {
+  const lacking = new Map<string, LackingCopies[]>()
+  for (const [wanted, segments] of segmentsOf)
+    for (const [tier, copies] of wanted[reason]) {
+      const known = lacking.get(tier)
+      if (known === undefined) lacking.set(tier, [{ copies, segments }])
+      else known.push({ copies, segments })
+    }
+  return lacking
+}
+
 /** One run, planned in parts so that the caller can do other work in between. */
 export class RetentionRun {
   private readonly table: SegmentTable
@@ -240,15 +255,7 @@ export class RetentionRun {
         else known.set(number, count)
       }
     })
-    const lacking = new Map<string, LackingCopies[]>()
-    for (const [wanted, segments] of segmentsOf) {
-      for (const [tier, copies] of wanted[reason]) {
-        const known = lacking.get(tier)
-        if (known === undefined) lacking.set(tier, [{ copies, segments }])
-        else known.push({ copies, segments })
-      }
-    }
-    return lacking
+    return lackingByTier(reason, segmentsOf)
   }
 
   /** Returns the required replicas that no server was chosen for so far. */

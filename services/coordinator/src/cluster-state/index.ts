@@ -1,5 +1,6 @@
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export {
+  type ClusterState,
   type ClusterStateTracker,
   type CompleteClusterState,
   haveSameRules,

@@ -69,6 +69,8 @@ const reader = callerWith()
 
 before(() => rules.start())
 beforeEach(async () => {
+  isSettled = false
+  shortages = []
   for (const table of [sql`segments`, sql`rules`]) await database.query(sql`DELETE FROM ${table}`)
   await ensureDefaultRules(database, firstDefaultRules)
   rules.invalidate()
@@ -127,21 +129,21 @@ const codesOf = (answer: object) =>
 describe('the explanation of a segment', () => {
   it('names a tier without servers, no matter how many there are', async () => {
     const tiers = Array.from({ length: 30 }, (_, index) => [`t${index}`, { wiki: 2 }])
+    isSettled = true
     shortages = shortagesIn({ tiersWithoutServers: Object.fromEntries(tiers) })
     assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
       'Tier [t29] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
-    shortages = []
   })
 
   it('does not show tiers in which only datasources lack replicas that the caller may not read', async () => {
     await storeSegments(database, [segment(1), segment(1, 'koalas')])
     await segments.refresh()
+    isSettled = true
     shortages = shortagesIn({
       tiersWithoutServers: { cold: { wiki: 1, koalas: 1 }, open: { wiki: 2 }, secret: { koalas: 2 } },
     })
-    isSettled = true
     const sentencesOf = async (caller: Caller) => (await explanations.ofCluster(caller)).sentences.slice(1)
     const textOf = (tier: string, replicas = '2 replicas') => `Tier [${tier}] has no servers for ${replicas}`
     assert.deepEqual(
@@ -163,8 +165,6 @@ describe('the explanation of a segment', () => {
       )
     assert.match(await messageOf('secret'), /^Tier \[\] does not exist/)
     assert.equal(await messageOf('secret'), await messageOf('missing'))
-    isSettled = false
-    shortages = []
   })
 
   it('shows the last failure of a server, but not to callers who may not read servers', async () => {
@@ -187,6 +187,7 @@ describe('the explanation of a segment', () => {
       sentences: [
         'Server [h2] failed to load 1 segment (secret path: disk full) and may retry',
         'The next duty run starts in 3 s',
+        'Tier [hot] does not load 1 replica because the servers that have space failed to load them',
       ],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
@@ -235,7 +236,10 @@ describe('the explanation of a segment', () => {
       next,
     ])
     await setRules({ hot: 2 })
-    assert.deepEqual(await sentencesOf(), [next])
+    assert.deepEqual(await sentencesOf(), [
+      next,
+      'Tier [hot] has too few servers for 1 replica: a server loads at most one replica of a segment',
+    ])
     await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
     rules.invalidate()
     assert.deepEqual(await sentencesOf(), [
@@ -262,12 +266,12 @@ describe('the explanation of a segment', () => {
 
   it('says that a server is full if the smallest segment that its tier has no space for does not fit', async () => {
     report('h1', [], { usedSizeBytes: 95 })
+    isSettled = true
     shortages = shortagesIn({}, [noRoom({ wiki: { copies: 1, minSizeBytes: 10 } })])
     assert.equal(
       (await explanations.ofServer('h1', operator)).sentences.at(-1),
       'It is full: 5 B is free, and the smallest segment that is waiting for space in its tier needs 10 B',
     )
-    shortages = []
   })
 
   it('counts only segments and replicas of datasources that the caller may read', async () => {
@@ -275,6 +279,7 @@ describe('the explanation of a segment', () => {
     await storeSegments(database, all)
     await segments.refresh()
     report('h1', all, { usedSizeBytes: 95 })
+    isSettled = true
     shortages = shortagesIn({ tiersWithTooFewServers: { hot: { wiki: 18, big: 100 } } }, [
       noRoom({ big: { copies: 3, minSizeBytes: 6 }, wiki: { copies: 1, minSizeBytes: 10 } }),
     ])
@@ -295,7 +300,6 @@ describe('the explanation of a segment', () => {
     const served = async (caller: Caller) => (await explanations.ofServer('h1', caller)).sentences.join()
     assert.match(await served(operator), /serves 3 segments: 95 B .* needs 6 B$/)
     assert.match(await served(wikiReader), /serves 1 segment: 95 B .* needs 10 B$/)
-    shortages = []
   })
 
   it('shows queues without segments of datasources that the caller may not read', async () => {
@@ -345,8 +349,19 @@ describe('the explanation of a segment', () => {
     rules.invalidate()
     report('h1', [])
     const sentencesOf = async (caller: Caller) => (await explanations.ofCluster(caller)).sentences
+    // Found by the last run, before the rules changed.
+    shortages = shortagesIn({ tiersWithoutServers: { old: { wiki: 5 } } })
     assert.deepEqual(await sentencesOf(operator), ['The next duty run, in 3 s, requests 3 loads'])
     assert.deepEqual(await sentencesOf(wikiReader), ['The next duty run, in 3 s, requests 1 load'])
+    await setRules({ hot: 1, missing: 2 })
+    assert.deepEqual(await sentencesOf(operator), [
+      'The next duty run, in 3 s, requests 3 loads',
+      'Tier [missing] has no servers for 2 replicas',
+    ])
+    assert.deepEqual((await explanations.ofTier('missing', operator)).sentences, [
+      'Tier [missing] has no servers for 2 replicas',
+    ])
+    await assert.rejects(explanations.ofTier('old', operator), { code: 'notFound' })
   })
 
   it('says that a server may retry a load only if the next runs may assign it', async () => {
@@ -480,6 +495,7 @@ describe('the explanation of a segment', () => {
     await segments.refresh()
     await setRules({ cold: 2 })
     report('h1', [])
+    isSettled = true
     shortages = shortagesIn({ tiersWithoutServers: { cold: { wiki: 2 } } })
     for (const tier of ['cold', undefined]) {
       awaited.push({ name: 'c1', tier })
@@ -500,7 +516,6 @@ describe('the explanation of a segment', () => {
     const { sentences } = await explanations.ofTier('cold', operator)
     assert.deepEqual(sentences, ['Tier [cold] has no servers for 2 replicas'])
     assert.deepEqual(codesOf(await explanations.ofSegment('wiki', one.id, operator)), ['tierWithoutServers'])
-    shortages = []
     awaited.push({ name: 'c1', tier: 'cold' })
     assert.match((await explanations.ofTier('cold', operator)).sentences.join(), /waiting for reports/)
     await assert.rejects(explanations.ofTier('warm', operator), {

@@ -46,11 +46,14 @@ import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
 import {
+  type ClusterState,
   type ClusterStateTracker,
   datasourcesReadableBy,
   type ReadableDatasources,
+  type Shortage,
   shortageSentence,
   shortageSentences,
+  shortagesOf,
   shortageView,
 } from '../cluster-state/index.ts'
 import {
@@ -131,8 +134,8 @@ export function createExplanations(state: ExplainedState): Explanations {
       return { ...found, ...unusedIn(unused, found.summary, caller) }
     },
     ofCluster: (caller) => explainWork(state, caller, forecastOf),
-    ofServer: (name, caller) => explainServer(state, name, caller),
-    ofTier: (tier, caller) => explainTier(state, tier, caller),
+    ofServer: (name, caller) => explainServer(state, name, caller, forecastOf),
+    ofTier: (tier, caller) => explainTier(state, tier, caller, forecastOf),
   }
 
   async function unusedAnswer(
@@ -161,36 +164,57 @@ const datasourceOf = (
   row: number,
 ): string => datasourceNames[numbers[groupOf[row]!]!]!
 
-async function explainWork(
-  state: ExplainedState,
-  caller: Caller,
-  forecastOf: (cluster: ExplainedCluster) => Promise<RunForecast>,
-): Promise<ClusterExplanation> {
+/** Forecasts the next run of the cluster. */
+type ForecastOf = (cluster: ExplainedCluster) => Promise<RunForecast>
+
+/** What the leader knows about the work of the cluster and about the next run. */
+interface Outlook {
+  readonly config: CoordinatorConfig
+  readonly current: ClusterState
+  readonly readable: ReadableDatasources
+  /** When the next run starts, and what it decides; undefined if the cluster is loading or dropping segments, or need not. */
+  readonly nextRun: { readonly inMs: number; readonly forecast: RunForecast } | undefined
+  /** Replicas that rules require but the servers cannot load. */
+  readonly shortages: readonly Shortage[]
+}
+
+async function outlookOf(state: ExplainedState, caller: Caller, forecastOf: ForecastOf): Promise<Outlook> {
   const { context, clusterState, segments, servers } = state
   const [config, current, readable] = await Promise.all([
     loadCoordinatorConfig(context.database),
     clusterState.current().then((complete) => complete.shownTo(caller)),
     datasourcesReadableBy(caller, segments.table),
   ])
-  const unassigned = clusterState.lastShortages(serverPartsOf(config))
-  const isPaused = config.pauseCoordination
   const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
-  // Only a run shows whether a change requires anything, and a minute may pass until the next one.
-  const isForecast = current.known && !current.settled && !isPaused && isQuiet
-  const cluster = isForecast ? await clusterOf(state) : undefined
+  const found = { config, current, readable }
+  if (!current.known || current.settled || config.pauseCoordination || !isQuiet)
+    return { ...found, nextRun: undefined, shortages: clusterState.lastShortages(serverPartsOf(config)) }
+  // The rules may have changed since the last run. Only a run shows what they require, and a minute may pass until the next one.
+  const cluster = await clusterOf(state)
+  const forecast = await forecastOf(cluster)
+  return { ...found, nextRun: { inMs: cluster.nextRun.inMs, forecast }, shortages: shortagesOf(forecast) }
+}
+
+async function explainWork(
+  state: ExplainedState,
+  caller: Caller,
+  forecastOf: ForecastOf,
+): Promise<ClusterExplanation> {
+  const { table } = state.segments
+  const { config, current, readable, nextRun, shortages } = await outlookOf(state, caller, forecastOf)
   return explainCluster({
     ...current,
-    isPaused,
+    isPaused: config.pauseCoordination,
     seesCluster: readable.all,
-    shortages: shortageSentences(unassigned, shortageView(readable)),
+    shortages: shortageSentences(shortages, shortageView(readable)),
     servers: await workOf(state, readable, config),
-    hasUsedSegments: segments.table.datasourceNames.some(
-      (_, number) => readable.has(number) && segments.table.usedCountOf(number) > 0,
+    hasUsedSegments: table.datasourceNames.some(
+      (_, number) => readable.has(number) && table.usedCountOf(number) > 0,
     ),
     nextRun:
-      cluster === undefined
+      nextRun === undefined
         ? undefined
-        : { inMs: cluster.nextRun.inMs, totals: (await forecastOf(cluster)).totals(readable.has) },
+        : { inMs: nextRun.inMs, totals: nextRun.forecast.totals(readable.has) },
   })
 }
 
@@ -227,12 +251,18 @@ async function workOf(
 
 const emptyQueue = { loads: 0, loadSizeBytes: 0, drops: 0 }
 
-async function explainServer(state: ExplainedState, name: string, caller: Caller): Promise<Sentences> {
-  const { context, segments, servers } = state
-  const config = await loadCoordinatorConfig(context.database)
+async function explainServer(
+  state: ExplainedState,
+  name: string,
+  caller: Caller,
+  forecastOf: ForecastOf,
+): Promise<Sentences> {
+  const {
+    segments: { table },
+    servers,
+  } = state
+  const { config, readable, shortages } = await outlookOf(state, caller, forecastOf)
   const parts = serverPartsOf(config)
-  const { table } = segments
-  const readable = await datasourcesReadableBy(caller, table)
   const seen = table.datasourceNames.map((_, number) => readable.has(number))
   const found = servers.get(name)
   const all = await workOf(state, readable, config, { withClones: true })
@@ -244,9 +274,9 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   const nowMs = performance.now()
   const source = parts.clones.get(name)
   const { minSizeOf } = shortageView(readable)
-  const waiting = state.clusterState
-    .lastShortages(parts)
-    .flatMap((shortage) => (shortage.tier === found.tier ? (minSizeOf(shortage) ?? []) : []))
+  const waiting = shortages.flatMap((shortage) =>
+    shortage.tier === found.tier ? (minSizeOf(shortage) ?? []) : [],
+  )
   return {
     sentences: explainServerWork({
       ...work,
@@ -261,14 +291,19 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   }
 }
 
-async function explainTier(state: ExplainedState, tier: string, caller: Caller): Promise<Sentences> {
-  const config = await loadCoordinatorConfig(state.context.database)
+async function explainTier(
+  state: ExplainedState,
+  tier: string,
+  caller: Caller,
+  forecastOf: ForecastOf,
+): Promise<Sentences> {
+  const outlook = await outlookOf(state, caller, forecastOf)
+  const { config, readable } = outlook
   const parts = serverPartsOf(config)
-  const readable = await datasourcesReadableBy(caller, state.segments.table)
   const view = shortageView(readable)
-  const shortages = state.clusterState
-    .lastShortages(parts)
-    .flatMap((shortage) => (shortage.tier === tier ? (shortageSentence(shortage, view) ?? []) : []))
+  const shortages = outlook.shortages.flatMap((shortage) =>
+    shortage.tier === tier ? (shortageSentence(shortage, view) ?? []) : [],
+  )
   const all = (await workOf(state, readable, config, { withClones: true })).filter(
     ({ server }) => server.tier === tier && server.type === 'historical',
   )
