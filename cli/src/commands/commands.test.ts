@@ -176,6 +176,11 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['apply', '--revert', '/dev/zero'],
       stderr: /^svc: Failed to read the plan \[\/dev\/zero\]: The path is a device: expected a file/,
     },
+    { given: ['explain', 'tier', ''], stderr: /^svc: Invalid value \[\] for \[name\]: expected a non-blank/ },
+    {
+      given: ['explain', 'segment', ' '],
+      stderr: /^svc: Invalid value \[ \] for \[id\]: expected a non-blank/,
+    },
     { given: ['doctor'], stderr: /^svc: Missing value for \[--config\]/ },
     {
       given: ['doctor', '--config', 'nowhere'],

@@ -125,7 +125,7 @@ function missingKeyPassword(
   if (content?.kind === 'closed' && content.reason === 'keyPassword')
     return {
       end: 'keyStorePassword',
-      problem: `The private key in the key store [${path}] has another password than the store, but ${name} is not set`,
+      problem: `The private key in the key store [${path}] has a different password from the store, but ${name} is not set`,
       fix: `Set ${name} to the password of the key.`,
     }
   return owner === 'druid.client.https' && opensAtStart(use, server)

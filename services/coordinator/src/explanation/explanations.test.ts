@@ -418,6 +418,18 @@ describe('the explanation of a segment', () => {
     assert.deepEqual((await explanations.ofServer('p1', operator)).sentences, [
       '[p1] is a process with 2 virtual servers, for example [v1]',
     ])
+    servers.expire(performance.now() + 70_000, 900_000)
+    const expecting = createExplanations({
+      ...state,
+      context: { ...context, settings: { get: () => ['p1'] } as never },
+    })
+    assert.deepEqual((await expecting.ofServer('p1', operator)).sentences, [
+      '[p1] is a process with 2 virtual servers that stopped reporting, for example [v1]',
+    ])
+    assert.deepEqual((await expecting.ofTier('hot', operator)).sentences, [
+      'Tier [hot] has no servers',
+      '2 servers of tier [hot] stopped reporting, for example [v1]',
+    ])
   })
 
   it('says when a server that stopped reporting was last seen', async () => {

@@ -344,8 +344,12 @@ function explainUnknownServer(state: ExplainedState, name: string): string[] {
       `[${name}] is a process with ${countOf(hosted.length, 'virtual server')}, for example [${hosted[0]!.name}]`,
     ]
   const lost = servers.lost().find((server) => server.name === name)
-  if (lost === undefined) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
-  return [lostText(lost)]
+  if (lost !== undefined) return [lostText(lost)]
+  const ofProcess = servers.lost().filter(({ process }) => process === name)
+  if (ofProcess.length === 0) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
+  return [
+    `[${name}] is a process with ${countOf(ofProcess.length, 'virtual server')} that stopped reporting, for example [${ofProcess[0]!.name}]`,
+  ]
 }
 
 /** Returns the historicals whose segments the leader does not know, and that are or may be in a tier. */
@@ -368,7 +372,7 @@ function unannouncedIn({
   const known = new Set([
     ...servers.servers().map(({ process }) => process),
     ...reportedServers.awaited().map(({ name }) => name),
-    ...servers.lost().map(({ name }) => name),
+    ...servers.lost().map(({ process }) => process),
   ])
   return settings.get('svc.coordinator.expectedServers').filter((name) => !known.has(name))
 }

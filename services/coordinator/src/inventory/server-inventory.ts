@@ -35,7 +35,7 @@ export interface ServerState {
 }
 
 /** A server that stopped reporting. */
-export type LostServerState = Pick<ServerState, 'name' | 'type' | 'tier' | 'lastReportAtMs'>
+export type LostServerState = Pick<ServerState, 'name' | 'process' | 'type' | 'tier' | 'lastReportAtMs'>
 
 interface MutableServer extends ServerState {
   readonly failed: FailedRequests
@@ -403,8 +403,8 @@ export class ServerInventory {
       ({ lastReportAtMs }) => nowMs - lastReportAtMs > this.silenceMs,
     )
     this.freeNumbers.push(...this.remove(silent))
-    for (const { name, type, tier, lastReportAtMs } of silent)
-      this.lostByName.set(name, { name, type, tier, lastReportAtMs })
+    for (const { name, process, type, tier, lastReportAtMs } of silent)
+      this.lostByName.set(name, { name, process, type, tier, lastReportAtMs })
     for (const name of [...this.lostByName.keys()].slice(0, -maxLost)) this.lostByName.delete(name)
     for (const { failed } of this.byName.values()) failed.deleteOld(nowMs)
     const { copies } = this.table
