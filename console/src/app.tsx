@@ -1,6 +1,6 @@
-import { Suspense, useEffect } from 'react'
+import { type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
-import { useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
+import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
 import { UnsavedEdits } from './drafts/index.ts'
 import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
@@ -85,17 +85,40 @@ function Screens() {
             }}
           </Route>
           <Route path="/tiers/:server?" component={TiersScreen} />
-          {hasCluster() && <Route path="/compaction/:name?" component={CompactionScreen} />}
+          {hasCluster() && (
+            <Route path="/compaction/:name?">
+              <NeedsData>
+                <CompactionScreen />
+              </NeedsData>
+            </Route>
+          )}
           {hasCluster() && <Route path="/runs/:task?" component={RunsScreen} />}
           {hasCluster() && <Route path="/access/:kind?/:name?" component={AccessScreen} />}
           {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
-          {hasCluster() && <Route path="/sql" component={SqlScreen} />}
+          {hasCluster() && (
+            <Route path="/sql">
+              <NeedsData>
+                <SqlScreen />
+              </NeedsData>
+            </Route>
+          )}
           <Route>
             <Redirect to="/" />
           </Route>
         </Switch>
       </Suspense>
     </Boundary>
+  )
+}
+
+/** A screen that has nothing to show to a user who may not read any datasource, and which the navigation does not offer. */
+function NeedsData({ children }: { readonly children: ReactNode }) {
+  const { data: caller } = useCaller()
+  if (caller?.anyDatasource.read !== false) return children
+  return (
+    <Empty title="Missing permission">
+      <p>This screen requires READ on a datasource.</p>
+    </Empty>
   )
 }
 

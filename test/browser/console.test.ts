@@ -448,6 +448,9 @@ describe('the console', { skip }, () => {
   test('shows tiers and servers', async () => {
     await page.getByRole('link', { name: 'Tiers', exact: true }).click()
     await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor()
+    // A broker without broadcast segments is not one of them.
+    await page.getByRole('group', { name: '9 servers' }).waitFor()
+    assert.equal(await page.getByRole('article', { name: cluster.nameOf('broker') }).count(), 0)
     await page.getByRole('button', { name: 'cold', exact: true }).click()
     await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'All tiers' }).click()
@@ -837,6 +840,15 @@ describe('the console', { skip }, () => {
       await cluster.router.send({ method: 'DELETE', path })
     })
     await page.getByRole('link', { name: 'Faults', exact: true }).click()
+    await page.setViewportSize({ width: 1280, height: 900 })
+    const frame = page.locator('.topology-frame')
+    await frame.waitFor()
+    const [needed, available] = (await frame.evaluate((one: Sized) => [
+      one.scrollWidth,
+      one.clientWidth,
+    ])) as [number, number]
+    assert.ok(needed <= available, `${needed} of ${available} pixels`)
+    await page.setViewportSize({ width: 1440, height: 900 })
     const reports = page.getByRole('button', { name: /^Calls from historical .* to coordinator / })
     await reports.focus()
     await page.keyboard.press('Enter')
@@ -894,12 +906,17 @@ describe('the console', { skip }, () => {
     await page.getByLabel('Query').fill("SELECT 1 + 1 AS two, 'a' AS letter, NULL AS nothing")
     await page.keyboard.press('Control+Enter')
     await page.getByRole('cell', { name: '2', exact: true }).waitFor()
-    await page.getByText(/^1 row in [\d,]+ ms/).waitFor()
+    await page.getByText(/^1 row in [\d,]+ ms$/).waitFor()
+    const outdated = page.locator('.outdated').getByRole('group', { name: 'Result' })
+    assert.equal(await outdated.count(), 0)
     // A cluster with an imported inventory has no rows, but it knows its segments.
     const sizes = 'SELECT datasource, COUNT(*) AS segments, SUM("size") AS bytes FROM sys.segments'
     await page.getByLabel('Query').fill(`${sizes}\nGROUP BY datasource\nORDER BY bytes DESC`)
+    await outdated.waitFor()
+    await page.getByText(/^1 row in [\d,]+ ms, of an earlier query$/).waitFor()
     await page.keyboard.press('Control+Enter')
     await page.getByRole('cell', { name: 'wikipedia', exact: true }).waitFor()
+    assert.equal(await outdated.count(), 0)
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'sql')
     const downloading = page.waitForEvent('download')
@@ -908,6 +925,7 @@ describe('the console', { skip }, () => {
     await page.getByLabel('Query').fill('SELEC')
     await page.getByRole('button', { name: 'Run' }).click()
     await page.getByRole('alert').waitFor()
+    await outdated.waitFor()
     const forever = 'SELECT COUNT(*) FROM sys.segments a, sys.segments b, sys.segments c, sys.segments d'
     await page.getByLabel('Query').fill(`${forever} WHERE a.size + b.size * c.size - d.size = 7`)
     await page.getByRole('button', { name: 'Run' }).click()
@@ -1078,6 +1096,10 @@ describe('the console', { skip }, () => {
       await logInAs('nobody', screen)
       await limited.getByText(/requires READ on (STATE|DATASOURCE wikipedia)\./).waitFor()
     }
+    for (const screen of ['compaction', 'compaction/koalas', 'sql']) {
+      await logInAs('nobody', screen)
+      await limited.getByText('This screen requires READ on a datasource.').waitFor()
+    }
     assert.deepEqual(problems, [])
     await context.close()
   })
@@ -1170,6 +1192,7 @@ describe('the console', { skip }, () => {
     link.restore()
     await leaver.page.getByText('nothing you edited is lost').waitFor()
     await failed
+    assert.equal(await leaver.page.evaluate('document.activeElement.name'), 'password')
     // The second one closes most dialogs.
     for (let press = 0; press < 2; press += 1) await leaver.page.keyboard.press('Escape')
     for (const password of ['wrong', 'another-password']) {

@@ -146,7 +146,15 @@ describe('a new user of the console', { skip }, () => {
       await click(of.getByRole('button', { name: 'Ingest' }))
       const task = page.getByRole('complementary', { name: 'Task' })
       await task.getByText(new RegExp(`index_parallel task for ${name}, succeeded`)).waitFor()
-      await task.locator('pre').first().waitFor()
+      // A time and a message instead of JSON, which is shown on request.
+      await task
+        .getByRole('list', { name: 'Log' })
+        .getByText(/^\d\d:\d\d:\d\d /)
+        .first()
+        .waitFor()
+      await task.getByLabel('Show the raw log').check()
+      await task.getByText(/^\{".*"timestamp":/).waitFor()
+      assert.deepEqual(await opened.findings(), [])
     }
     await waitUntil('sales is loaded', async () => {
       const status = await cluster.router.get<Record<string, number>>('/svc/coordinator/v1/loadstatus')
@@ -180,7 +188,11 @@ describe('a new user of the console', { skip }, () => {
     await click(button('Add one month'))
     await page.getByText('1 month and 7 days').waitFor()
     await page.getByText('was P7D').waitFor()
-    await page.getByRole('row', { name: /_default_tier → hot/ }).waitFor()
+    const move = page.getByRole('row', { name: /_default_tier → hot/ })
+    await move.waitFor()
+    await page.setViewportSize({ width: 1280, height: 900 })
+    assert.ok((await move.boundingBox())!.height < 40)
+    await page.setViewportSize({ width: 1440, height: 900 })
     await click(button('Apply'))
     await page.getByText('All replicas are where the rules require them.').waitFor()
     const [first] = await cluster.router.get<{ period: string }[]>('/svc/coordinator/v1/rules/sales')

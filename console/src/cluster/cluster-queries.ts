@@ -123,11 +123,14 @@ export interface DataServer {
   readonly maxSize: number
 }
 
-/** The servers that load segments. */
+/** The servers that load segments. Brokers load only broadcast segments, and are left out if they have none. */
 export const useDataServers = (isNeeded = true) =>
   useQuery({
     queryKey: ['servers'],
-    queryFn: () => fetchJson<readonly DataServer[]>('/svc/coordinator/v1/servers?simple'),
+    queryFn: async () =>
+      (await fetchJson<readonly DataServer[]>('/svc/coordinator/v1/servers?simple')).filter(
+        ({ type, currSize }) => type !== 'broker' || currSize > 0,
+      ),
     enabled: isNeeded,
     refetchInterval: retryMs,
   })

@@ -114,6 +114,8 @@ export interface DutyGroup {
   readonly runs: number
   /** Number of failed runs by duty. */
   readonly failures: Readonly<Record<string, number>>
+  /** Why duties failed in the last run, by duty. */
+  readonly lastErrors: Readonly<Record<string, string>>
 }
 
 /** The duty groups of the coordinator leader and of the overlord leader. */
@@ -122,7 +124,13 @@ export function useDuties() {
   return useQuery({
     queryKey: ['duties'],
     queryFn: async () => {
-      const fetchGroups = async (path: string) => dutyGroupsIn(await send(path))
+      const fetchGroups = async (path: string) => {
+        const [groups, runs] = await Promise.all([
+          send(path).then(dutyGroupsIn),
+          fetchJson<LastDutyRuns>(`${path}/runs?count=1`),
+        ])
+        return groups.map((group): DutyGroup => ({ ...group, lastErrors: lastErrorsOf(group.name, runs) }))
+      }
       const [coordinator, overlord] = await Promise.all([
         fetchGroups('/svc/coordinator/v1/duties'),
         fetchGroups('/svc/indexer/v1/duties'),
@@ -135,11 +143,30 @@ export function useDuties() {
 }
 
 interface DutyStatus {
-  readonly dutyGroups: readonly (Omit<DutyGroup, 'lastRunAgeMs'> & { readonly lastRunEnd: string | null })[]
+  readonly dutyGroups: readonly (Omit<DutyGroup, 'lastRunAgeMs' | 'lastErrors'> & {
+    readonly lastRunEnd: string | null
+  })[]
+}
+
+/** The last run of each group. */
+interface LastDutyRuns {
+  readonly dutyGroups: readonly {
+    readonly name: string
+    readonly runs: readonly {
+      readonly duties: readonly { readonly duty: string; readonly error: string | null }[]
+    }[]
+  }[]
+}
+
+function lastErrorsOf(group: string, { dutyGroups }: LastDutyRuns): Record<string, string> {
+  const [lastRun] = dutyGroups.find(({ name }) => name === group)?.runs ?? []
+  return Object.fromEntries(
+    (lastRun?.duties ?? []).flatMap(({ duty, error }) => (error === null ? [] : [[duty, error] as const])),
+  )
 }
 
 /** Reads the duty groups. Their runs have times of the servers' own clocks. */
-async function dutyGroupsIn(response: Response): Promise<DutyGroup[]> {
+async function dutyGroupsIn(response: Response): Promise<Omit<DutyGroup, 'lastErrors'>[]> {
   const now = serverTime(response)
   const { dutyGroups } = (await response.json()) as DutyStatus
   return dutyGroups.map((group) => ({

@@ -1,6 +1,6 @@
 import type { TierMove } from '@svc/domain/preview'
 import { formatCount } from '@svc/domain/text'
-import { BytesCell, TierFill, TierName } from '../ui/index.ts'
+import { BytesCell, TierFill, TierName, visible } from '../ui/index.ts'
 import type { PreviewView } from '../web-worker/index.ts'
 import { missingReplicasText } from './missing-replicas.ts'
 import { Numbers } from './numbers.tsx'
@@ -100,7 +100,11 @@ function MovesTable({
       <tbody>
         {moves.map(({ from, to, segments, copies, bytes }) => (
           <tr key={`${from} ${to}`}>
-            <th scope="row">
+            <th
+              scope="row"
+              className="move"
+              title={`${visible(from ?? 'new')} → ${visible(to ?? 'dropped')}`}
+            >
               {from === undefined ? 'new' : <TierName tier={from} colors={colors} />}
               <span className="arrow"> → </span>
               {to === undefined ? 'dropped' : <TierName tier={to} colors={colors} />}

@@ -31,6 +31,14 @@ export interface TopologyEdge {
   readonly calls: number
   /** Whether the last call of any kind failed. */
   readonly isFailing: boolean
+  /** Where the arrow passes the columns between its ends, in the order of the arrow, so that no box hides it. */
+  readonly passes: readonly Pass[]
+}
+
+/** A place in a column without a box. */
+export interface Pass {
+  readonly column: number
+  readonly y: number
 }
 
 /** The servers of a cluster and the calls between them. */
@@ -40,8 +48,14 @@ export interface Topology {
   readonly height: number
 }
 
+/** Height of a box, in pixels. */
+export const boxHeight = 62
 /** Height of a box with the space below it, in pixels. */
 export const rowHeight = 78
+// An arrow between two boxes of a column has the same distance to both.
+const clearance = (rowHeight - boxHeight) / 2
+/** Half the distance between arrows in opposite directions, in pixels: those to the right are higher. */
+export const laneOffset = 9
 const minHeight = 320
 // With more servers of a role, one box stands for all of them.
 const maxSeparate = 5
@@ -129,6 +143,7 @@ function edgesOf(nodes: readonly TopologyNode[], calls: readonly CallGroup[]): T
       to,
       calls: (known?.calls ?? 0) + count,
       isFailing: isFailing || known?.isFailing === true,
+      passes: known?.passes ?? passesOf(from, to, nodes),
     })
   }
   for (const [fromRole, toRole] of forwarding)
@@ -139,4 +154,21 @@ function edgesOf(nodes: readonly TopologyNode[], calls: readonly CallGroup[]): T
     if (caller && called) add(caller, called, count, lastStatus === null || lastStatus >= 500)
   }
   return [...edges.values()]
+}
+
+/** Returns the places without boxes that are closest to a straight line between two boxes. */
+function passesOf(from: TopologyNode, to: TopologyNode, nodes: readonly TopologyNode[]): Pass[] {
+  const columns = Math.abs(to.column - from.column)
+  const step = Math.sign(to.column - from.column)
+  return Array.from({ length: Math.max(0, columns - 1) }, (_, index) => {
+    const column = from.column + step * (index + 1)
+    const straight = from.y + ((to.y - from.y) * (index + 1)) / columns - step * laneOffset
+    const centers = nodes.filter((node) => node.column === column).map(({ y }) => y)
+    const reach = boxHeight / 2 + clearance
+    const isFree = (y: number): boolean => centers.every((center) => Math.abs(center - y) >= reach)
+    const [closest = straight] = [straight, ...centers.flatMap((center) => [center - reach, center + reach])]
+      .filter(isFree)
+      .sort((a, b) => Math.abs(a - straight) - Math.abs(b - straight))
+    return { column, y: closest }
+  })
 }

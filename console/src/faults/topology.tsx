@@ -3,15 +3,18 @@ import { formatCount } from '@svc/domain/text'
 import { type KeyboardEvent, useRef } from 'react'
 import { Name, useWidth } from '../ui/index.ts'
 import { faultText, remainingText } from './fault-text.ts'
-import type { TopologyEdge, TopologyNode, Topology as TopologyOfCluster } from './topology-layout.ts'
+import {
+  boxHeight,
+  laneOffset,
+  type TopologyEdge,
+  type TopologyNode,
+  type Topology as TopologyOfCluster,
+} from './topology-layout.ts'
 import './faults.css'
 
-const boxWidth = 178
-const boxHeight = 62
-// Four columns of boxes, with space for the arrows between them.
-const minWidth = 4 * boxWidth + 3 * 48
-// Space between calls in opposite directions.
-const laneOffset = 9
+const boxWidth = 160
+// Four columns of boxes, with space for the arrows between them. A window of 1280 pixels has this much space.
+const minWidth = 4 * boxWidth + 3 * 52
 
 interface TopologyInput {
   readonly topology: TopologyOfCluster
@@ -97,27 +100,41 @@ interface Points {
   readonly middle: readonly [x: number, y: number]
 }
 
-/** Returns a curve from the side of one box to the side of another. */
-function pointsOf({ from, to }: TopologyEdge, leftOf: (column: number) => number): Points {
-  const [a, b] = [leftOf(from.column), leftOf(to.column)]
-  if (from.column === to.column) {
-    const x = a + boxWidth
-    const bend = x + 44
-    const [start, end] =
-      from.y < to.y ? [from.y + laneOffset, to.y - laneOffset] : [from.y - laneOffset, to.y + laneOffset]
-    return {
-      path: `M${x},${start}C${bend},${start} ${bend},${end} ${x},${end}`,
-      middle: [bend - 12, (start + end) / 2],
-    }
-  }
+/** Returns a curve from the side of one box to the side of another, which passes the boxes in between. */
+function pointsOf({ from, to, passes }: TopologyEdge, leftOf: (column: number) => number): Points {
+  if (from.column === to.column) return pointsBeside(from, to, leftOf(from.column))
   const isForward = from.column < to.column
   const offset = isForward ? -laneOffset : laneOffset
-  const [x1, x2] = isForward ? [a + boxWidth, b] : [a, b + boxWidth]
-  const [y1, y2] = [from.y + offset, to.y + offset]
-  const bend = (x2 - x1) * 0.45
+  const [near, far] = isForward ? [0, boxWidth] : [boxWidth, 0]
+  // Level stretches, which curves connect: the sides of both boxes, and across each column in between.
+  const stretches = [
+    [leftOf(from.column) + far, leftOf(from.column) + far, from.y + offset],
+    ...passes.map(({ column, y }) => [leftOf(column) + near, leftOf(column) + far, y]),
+    [leftOf(to.column) + near, leftOf(to.column) + near, to.y + offset],
+  ] as [start: number, end: number, y: number][]
+  const curves = stretches.slice(1).map(([x2, after, y2], index) => {
+    const [, x1, y1] = stretches[index]!
+    const bend = (x2 - x1) * 0.45
+    return `C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}${after === x2 ? '' : `H${after}`}`
+  })
+  const [[, x, y], [x2, , y2]] = [stretches[0]!, stretches[1]!]
+  const pass = stretches.length > 2 ? stretches[1] : undefined
   return {
-    path: `M${x1},${y1}C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`,
-    middle: [(x1 + x2) / 2, (y1 + y2) / 2],
+    path: `M${x},${y}${curves.join('')}`,
+    middle: pass ? [(pass[0] + pass[1]) / 2, pass[2]] : [(x + x2) / 2, (y + y2) / 2],
+  }
+}
+
+/** Returns a curve between two boxes of the same column: on their right, or on their left in the last column. */
+function pointsBeside(from: TopologyNode, to: TopologyNode, left: number): Points {
+  const isLast = from.column === 3
+  const x = isLast ? left : left + boxWidth
+  const bend = isLast ? x - 44 : x + 44
+  const offset = from.y < to.y ? laneOffset : -laneOffset
+  const [start, end] = [from.y + offset, to.y - offset]
+  return {
+    path: `M${x},${start}C${bend},${start} ${bend},${end} ${x},${end}`,
+    middle: [isLast ? bend + 12 : bend - 12, (start + end) / 2],
   }
 }
 

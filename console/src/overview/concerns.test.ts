@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import {
   certificateConcerns,
   certificateEnds,
+  dutyConcerns,
   laterText,
   serverConcerns,
   stateConcerns,
@@ -126,4 +127,20 @@ test('counts the tasks that failed within a day', () => {
 test('says how many certificates expire later', () => {
   assert.equal(laterText(1), '1 other certificate expires later.')
   assert.equal(laterText(2), '2 other certificates expire later.')
+})
+
+test('names duties that fail now, but not those that have recovered or failed only while a server started', () => {
+  const group = { runs: 90, failures: { runRules: 3, balance: 80, kill: 2 } }
+  assert.deepEqual(
+    dutyConcerns({
+      coordinator: [{ ...group, lastErrors: { runRules: 'Postgres is unreachable', kill: 'x' } }],
+    }),
+    [
+      {
+        text: 'Duty runRules of the coordinator failed in its last run, and in 3 of 90 runs so far: Postgres is unreachable',
+        href: '/runs',
+      },
+    ],
+  )
+  assert.deepEqual(dutyConcerns({ coordinator: [{ ...group, lastErrors: {} }] }), [])
 })

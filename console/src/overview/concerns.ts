@@ -154,15 +154,18 @@ export function tierConcerns(servers: readonly DataServer[]): Concern[] {
   })
 }
 
-/** Returns the duties that failed since their leader started. */
-export function dutyConcerns(groups: Readonly<Record<string, readonly DutyGroup[]>>): Concern[] {
+/** Returns the duties that failed in their last run, and why. Those that have recovered are left out. */
+export function dutyConcerns(
+  groups: Readonly<Record<string, readonly Pick<DutyGroup, 'failures' | 'lastErrors' | 'runs'>[]>>,
+): Concern[] {
   return Object.entries(groups).flatMap(([role, list]) =>
-    list.flatMap(({ failures, runs }) =>
-      Object.entries(failures)
-        .filter(([, count]) => count > maxTolerated)
-        .map(([duty, count]) => ({
-          text: `Duty ${duty} of the ${role} failed in ${formatCount(count)} of ${formatCount(runs)} runs.`,
-        })),
+    list.flatMap(({ failures, lastErrors, runs }) =>
+      Object.entries(lastErrors).flatMap(([duty, error]) => {
+        const count = failures[duty] ?? 0
+        if (count <= maxTolerated) return []
+        const text = `Duty ${duty} of the ${role} failed in its last run, and in ${formatCount(count)} of ${formatCount(runs)} runs so far: ${error}`
+        return [{ text, href: '/runs' }]
+      }),
     ),
   )
 }

@@ -34,7 +34,17 @@ export function DutyTable() {
 }
 
 function GroupRow({ role, group }: { readonly role: 'coordinator' | 'overlord'; readonly group: DutyGroup }) {
-  const { name, period, dutyNames, lastRunAgeMs, lastRunMillis, avgRuntimeMillis, runs, failures } = group
+  const {
+    name,
+    period,
+    dutyNames,
+    lastRunAgeMs,
+    lastRunMillis,
+    avgRuntimeMillis,
+    runs,
+    failures,
+    lastErrors,
+  } = group
   const failed = Object.entries(failures).filter(([, count]) => count > 0)
   const [isOpen, setIsOpen] = useState(false)
   return (
@@ -58,6 +68,11 @@ function GroupRow({ role, group }: { readonly role: 'coordinator' | 'overlord'; 
             : failed.map(([duty, count]) => (
                 <div key={duty}>
                   {duty}: {formatCount(count)}
+                  {lastErrors[duty] !== undefined && (
+                    <span className="pill future leader" title={lastErrors[duty]}>
+                      failing
+                    </span>
+                  )}
                 </div>
               ))}
         </td>

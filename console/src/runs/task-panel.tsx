@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type TaskStatus, useCaller } from '../cluster/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { ConfirmedButton, formatMinute, Name, Notice, Problem, useWork } from '../ui/index.ts'
+import { TaskLog } from './task-log.tsx'
 import { addressOf, hasStarted, stateOf } from './task-state.ts'
 
 const logBytes = 30_000
@@ -41,11 +42,7 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
         </p>
       )}
       {log.error && <p className="dim">{log.error.message}</p>}
-      {log.data !== undefined && (
-        <pre className="log" tabIndex={0}>
-          {log.data === '' ? 'The log is empty.' : log.data}
-        </pre>
-      )}
+      {log.data !== undefined && <TaskLog text={log.data} />}
       <details>
         <summary>Spec</summary>
         {spec.error && <p className="problem">{spec.error.message}</p>}

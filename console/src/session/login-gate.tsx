@@ -52,7 +52,11 @@ function useLogin() {
 function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name: string }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { problem, isBusy, submit } = useLogin()
-  const show = () => dialog.current?.showModal()
+  const show = () => {
+    dialog.current?.showModal()
+    // The name is filled in already. Opening a dialog moves the focus to its first field.
+    dialog.current?.querySelector<HTMLInputElement>('input[type="password"]')?.focus()
+  }
   useEffect(show, [])
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -83,7 +87,7 @@ function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name
         </label>
         <label>
           Password
-          <input name="password" type="password" autoComplete="current-password" required autoFocus />
+          <input name="password" type="password" autoComplete="current-password" required />
         </label>
         {problem && (
           <p role="alert" className="problem">

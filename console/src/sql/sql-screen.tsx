@@ -5,7 +5,7 @@ import { Drafts, useDraft } from '../drafts/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { Name, Problem } from '../ui/index.ts'
 import { ResultTable } from './result-table.tsx'
-import { maxRows, useQueryRun } from './use-query-run.ts'
+import { maxRows, type QueryResult, useQueryRun } from './use-query-run.ts'
 
 // The tab keeps the query while other screens are shown.
 const queries = new Drafts<string>()
@@ -14,6 +14,8 @@ const queries = new Drafts<string>()
 export function SqlScreen() {
   const [query = '', setQuery] = useDraft(queries, 'query')
   const { result, problem, isRunning, run, cancel, download } = useQueryRun()
+  // A failed or canceled query has no result, so the last one is that of another query.
+  const isOutdated = result !== undefined && (isRunning || problem !== undefined || result.query !== query)
   const canRun = query.trim() !== '' && !isRunning
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
@@ -50,8 +52,7 @@ export function SqlScreen() {
             <span className="dim numbers" role="status">
               {isRunning
                 ? 'Running…'
-                : result &&
-                  `${result.isCut ? `The first ${formatCount(maxRows)} rows` : countOf(result.rows.length, 'row')} in ${formatCount(Math.round(result.tookMs))} ms`}
+                : result && `${figuresOf(result)}${isOutdated ? ', of an earlier query' : ''}`}
             </span>
           </span>
           <button type="button" disabled={!canRun} onClick={() => void download(query)}>
@@ -59,7 +60,11 @@ export function SqlScreen() {
           </button>
         </div>
         {problem && <Problem>{problem}</Problem>}
-        {result && <ResultTable result={result} />}
+        {result && (
+          <div className={isOutdated ? 'outdated' : ''}>
+            <ResultTable result={result} />
+          </div>
+        )}
         {!result && !problem && (
           <p className="hint">
             Write a SELECT statement, or choose a table. Ctrl+Enter runs it. Queries only read data.
@@ -70,6 +75,9 @@ export function SqlScreen() {
     </div>
   )
 }
+
+const figuresOf = ({ isCut, rows, tookMs }: QueryResult): string =>
+  `${isCut ? `The first ${formatCount(maxRows)} rows` : countOf(rows.length, 'row')} in ${formatCount(Math.round(tookMs))} ms`
 
 /** The tables that the user may query. */
 function Tables({ onInsert }: { onInsert(query: string): void }) {

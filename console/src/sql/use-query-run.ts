@@ -3,6 +3,7 @@ import { fetchJson, send } from '../session/index.ts'
 
 /** The rows of a result, with the names and the SQL types of its columns. */
 export interface QueryResult {
+  readonly query: string
   readonly columns: readonly string[]
   readonly types: readonly string[]
   readonly rows: readonly (readonly unknown[])[]
@@ -49,6 +50,7 @@ export function useQueryRun() {
         },
       })
       setResult({
+        query,
         columns: columns.map(String),
         types: types.map(String),
         rows,

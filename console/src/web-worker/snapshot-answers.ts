@@ -30,8 +30,9 @@ export class SnapshotAnswers {
   }
 
   private json(path: string, query: URLSearchParams): unknown {
-    const rules = /^\/svc\/coordinator\/v1\/rules\/(?<name>[^/]+)(?<history>\/history)?$/.exec(path)?.groups
-    if (rules?.history !== undefined) return []
+    // A snapshot has no audit log. A datasource with the name `history` is encoded as `%68istory`.
+    if (/^\/svc\/coordinator\/v1\/rules(\/[^/]+)?\/history$/.test(path)) return []
+    const rules = /^\/svc\/coordinator\/v1\/rules\/(?<name>[^/]+)$/.exec(path)?.groups
     if (rules !== undefined) return this.rules(decodeURIComponent(rules.name!), query.has('full'))
     switch (path) {
       case '/svc/router/v1/caller':
@@ -59,8 +60,6 @@ export class SnapshotAnswers {
         }))
       case '/svc/coordinator/v1/loadqueue':
         return {}
-      case '/svc/coordinator/v1/rules/history':
-        return []
       default:
         return undefined
     }
