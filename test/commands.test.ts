@@ -70,6 +70,7 @@ test('rules of a datasource without data need --create, so that a typo is notice
 
 test('waits until the data is loaded, and times out with what is lacking', async () => {
   await succeed('wait', 'ready', ...home)
+  assert.match(await succeed('wait', 'known', ...home), /^The state of the cluster is known \(/)
   const waiting = runSvc('wait', 'loaded', '--replicas', '--datasource', dataSource, '--json', ...home)
   await runTask(cluster.router, flightsTask())
   const { status, stdout, stderr } = await waiting
@@ -195,6 +196,17 @@ test('watches tiers until Ctrl-C', async () => {
   assert.ok(status === 130 || signal === 'SIGINT')
 })
 
+test('commands that show changes end when nobody reads them anymore', async () => {
+  for (const args of [
+    ['tiers', '--watch'],
+    ['logs', '--follow', '--lines', '1'],
+  ]) {
+    const child = spawn(svcCommand, [...args, ...home], { stdio: ['ignore', 'pipe', 'inherit'] })
+    child.stdout.destroy()
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+  }
+})
+
 test('creates, changes, and removes users', async () => {
   const nosuch = await runSvc('users', 'create', 'reader', '--role', 'nosuch', ...home)
   assert.match(nosuch.stderr, /^svc: Role \[nosuch\] does not exist/)
@@ -254,6 +266,31 @@ describe('at a URL', () => {
     assert.match(text, /_default_tier/)
   })
 
+  test('setting rules shows the same warnings on svc and Druid', async () => {
+    writeFileSync(at('hott'), '[{"type":"loadForever","tieredReplicants":{"_default_tier":1,"hott":1}}]')
+    const warnings = async (where: readonly string[]) => {
+      const { status, stderr } = await runSvc(
+        'rules',
+        'set',
+        at('hott'),
+        '--datasource',
+        dataSource,
+        ...where,
+      )
+      assert.equal(status, 0, stderr)
+      return stderr
+    }
+    assert.match(await warnings(router()), /requires 1 replica in tier \[hott\], which has no servers/)
+    assert.equal(await warnings(druid()), await warnings(router()))
+    await succeed('rules', 'set', at('rules'), '--datasource', dataSource, ...druid())
+  })
+
+  test('a preview of several lists of rules says why it shows none', async () => {
+    writeFileSync(at('lists'), JSON.stringify({ [dataSource]: [{ type: 'dropForever' }], other: [] }))
+    const text = await succeed('rules', 'preview', at('lists'), ...router())
+    assert.match(text, /^Rules are shown only if a single list of rules changes\.$/m)
+  })
+
   test('Druid cannot preview what --mark-used adds, and has no clock', async () => {
     const rules = [at('rules'), '--datasource', dataSource, '--mark-used']
     const markUsed = await runSvc('rules', 'preview', ...rules, ...druid())
@@ -270,6 +307,26 @@ describe('at a URL', () => {
     assert.equal(access.status, 4)
     assert.match(access.stderr, /^svc: Druid does not support this/)
     assert.match(stderr, /^svc: Druid does not support this.*Import the cluster with \.\/svc import/)
+  })
+
+  test('commands that need the router say so at the URL of another server', async () => {
+    const [, , ...rest] = router()
+    for (const [instance, command] of [
+      ['coordinator', ['users']],
+      ['coordinator', ['wait', 'ready']],
+      ['coordinator', ['sql', 'SELECT 1']],
+      ['historical-1', ['wait', 'known']],
+    ] as const) {
+      const url = cluster.urls[instance]!
+      const { status, stderr } = await runSvc(...command, '--url', url, ...rest)
+      assert.ok(
+        stderr.startsWith(
+          `svc: The server at [${url}] is not a router: this command needs the URL of the cluster's router`,
+        ),
+        stderr,
+      )
+      assert.equal(status, 2)
+    }
   })
 
   test('a rejected and a missing login say what to do', async () => {

@@ -348,10 +348,13 @@ describe('an import from a folder that was exported completely', () => {
     assert.match(refused.stderr, /This login sees only part of the cluster at .*, so nothing was created\./)
     assert.equal(existsSync(at('part')), false)
 
-    for (const detach of [[], ['--detach']]) {
-      const up = await runSvc('up', '--home', at('part'), ...detach)
+    for (const command of [['up'], ['up', '--detach'], ['down'], ['tiers']]) {
+      const up = await runSvc(...command, '--home', at('part'))
       assert.equal(up.status, 1)
-      assert.match(up.stderr, /The import into \[.*part\] failed, so there is no cluster to start\./)
+      assert.match(
+        up.stderr,
+        /^svc: There is no cluster in \[.*part\], because the last import into it failed\. Import again, or /,
+      )
       assert.match(up.stderr, /This login sees only part of the cluster/)
       assert.equal(existsSync(at('part')), false)
     }

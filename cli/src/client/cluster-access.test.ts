@@ -61,8 +61,35 @@ describe('a router at a URL', () => {
   test('is refused if it has neither', async () => {
     const url = await listen(() => [404])
     await assert.rejects(accessToUrl(url, {}), {
-      code: 'unavailable',
-      message: /expected the URL of a router/,
+      code: 'invalidInput',
+      message: `The server at [${url}] is not a router: this command needs the URL of the cluster's router. Druid's router needs druid.router.managementProxy.enabled=true.`,
+    })
+  })
+
+  for (const [name, missing] of [
+    ['svc', { errorMessage: 'Path [/svc/indexer/v1/tasks] does not exist' }],
+    ['druid', '<html>'],
+  ] as const)
+    test(`is required if a coordinator of ${name} does not have a path`, async () => {
+      const url = await listen((request) =>
+        hasPrefix(request, `${name}/coordinator`) ? [200] : [404, missing],
+      )
+      const client = clientOf(await accessToUrl(url, {}))
+      await client.send('GET', '/svc/coordinator/v1/leader')
+      await assert.rejects(client.send('GET', '/svc/indexer/v1/tasks'), {
+        code: 'invalidInput',
+        message: `The server at [${url}] is not a router: this command needs the URL of the cluster's router.`,
+      })
+    })
+
+  test('returns its own message if something else does not exist', async () => {
+    const url = await listen((request) =>
+      hasPrefix(request, 'svc/indexer') ? [404, { error: 'Unknown task [a]' }] : [200],
+    )
+    const client = clientOf(await accessToUrl(url, {}))
+    await assert.rejects(client.send('GET', '/svc/indexer/v1/task/a'), {
+      code: 'notFound',
+      message: 'Unknown task [a] (GET /svc/indexer/v1/task/a)',
     })
   })
 

@@ -11,7 +11,7 @@ import {
 import type { HomeLayout } from '../home/index.ts'
 import { accessToCluster, type ClusterAccess, sendTo } from './cluster-access.ts'
 import { notReady } from './connection-error.ts'
-import { headersAt, type InterfaceName, pathAt } from './interface-name.ts'
+import { checkRouter, headersAt, type InterfaceName, isMissingPath, pathAt } from './interface-name.ts'
 import { neededPermission } from './needed-permission.ts'
 import { messageIn, type ServiceAnswer } from './request.ts'
 
@@ -55,6 +55,7 @@ export function clientOf(access: ClusterAccess): ClusterClient {
       headers: headersAt(interfaceName, headers),
     })
     if (answer.status >= 200 && answer.status <= 299) return answer
+    await checkMissingPath(access, answer.status, messageIn(answer))
     const [place = ''] = requested.split('?', 1)
     const message = `${messageIn(answer) ?? statusText(answer.status, method, path)} (${method} ${place})`
     throw rejectionOf(answer.status, message, access)
@@ -65,6 +66,21 @@ export function clientOf(access: ClusterAccess): ClusterClient {
     request,
     send: async (method, path, body, headers) => (await request(method, path, body, headers)).body,
   }
+}
+
+/** Throws invalidInput if an error says that a path is missing, and the server is not a router. */
+export async function checkMissingPath(
+  access: ClusterAccess,
+  status: number,
+  message: string | undefined,
+): Promise<void> {
+  if (!isMissingPath(status, message)) return
+  const { routerUrl, interfaceName } = access
+  await checkRouter(
+    routerUrl,
+    interfaceName,
+    async (path) => (await sendTo(access, { method: 'GET', path })).status,
+  )
 }
 
 /** What is wrong if an answer does not say it, like those of Druid to users without a permission. */

@@ -1,5 +1,5 @@
-import { readFileSync, readSync } from 'node:fs'
-import { describeError, invalidInput, notFound } from '@svc/domain/failure'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { describeError, Failure, invalidInput, notFound } from '@svc/domain/failure'
 import { escapeControlCharacters } from '@svc/domain/validation'
 
 const standardInput = '-'
@@ -8,11 +8,21 @@ const standardInput = '-'
 export const inputName = (file: string): string =>
   file === standardInput ? 'standard input' : `file [${file}]`
 
+// Far more than the largest request that a cluster accepts. A device such as /dev/zero never ends.
+const maxInputBytes = 64 * 1024 * 1024
+
 /** The text of a file, or of standard input for `-`; `things` names its contents. Throws a Failure if it is unreadable. */
 export function readInputText(file: string, things: string): string {
   try {
-    return file === standardInput ? readStandardInput() : readFileSync(file, 'utf8')
+    if (file === standardInput) return readToEnd(0, file)
+    const descriptor = openSync(file, 'r')
+    try {
+      return readToEnd(descriptor, file)
+    } finally {
+      closeSync(descriptor)
+    }
   } catch (error) {
+    if (error instanceof Failure) throw error
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw notFound(`File [${file}] does not exist`)
     if (code === 'EISDIR') throw invalidInput(`[${file}] is a folder; expected a file`)
@@ -20,23 +30,28 @@ export function readInputText(file: string, things: string): string {
   }
 }
 
-/** Reads standard input to its end. If it does not block, as with some terminals and parents, waits for more. */
-function readStandardInput(): string {
+/** Reads an input to its end. If it does not block, as with some terminals and parents, waits for more. */
+function readToEnd(descriptor: number, file: string): string {
   const chunks: Buffer[] = []
+  let bytes = 0
   for (;;) {
     const chunk = Buffer.alloc(65_536)
-    const length = readOrWait(chunk)
+    const length = readOrWait(descriptor, chunk)
     if (length === 0) return Buffer.concat(chunks).toString()
-    if (length !== undefined) chunks.push(chunk.subarray(0, length))
+    if (length === undefined) continue
+    chunks.push(chunk.subarray(0, length))
+    bytes += length
+    if (bytes > maxInputBytes)
+      throw invalidInput(`Too much text in ${inputName(file)}: expected at most 64 MiB`)
   }
 }
 
 const waitMs = 20
 
 /** Returns the number of bytes read, 0 at the end, or undefined after a wait. */
-function readOrWait(chunk: Buffer): number | undefined {
+function readOrWait(descriptor: number, chunk: Buffer): number | undefined {
   try {
-    return readSync(0, chunk)
+    return readSync(descriptor, chunk)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EOF') return 0

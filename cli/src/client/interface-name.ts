@@ -1,4 +1,4 @@
-import { type Failure, forbidden, unavailable } from '@svc/domain/failure'
+import { type Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import { refuse } from '@svc/domain/validation'
 
 /** What the paths of a management interface start with: `svc`, or `druid` for Apache Druid. */
@@ -15,7 +15,7 @@ const onlySvc = [
 
 /**
  * Returns which interface a router has, according to the statuses with which it answers `statusOf` two paths. Throws
- * unavailable if it has neither.
+ * invalidInput if it has neither.
  */
 export async function findInterface(
   routerUrl: string,
@@ -28,10 +28,27 @@ export async function findInterface(
   // A missing permission or an unavailable coordinator still shows that the path exists.
   if (svc !== 404) return 'svc'
   if (druid !== 404) return 'druid'
-  throw unavailable(
-    `[${routerUrl}] has neither /svc/coordinator nor /druid/coordinator: expected the URL of a router. Druid's router needs druid.router.managementProxy.enabled=true.`,
-  )
+  throw notRouter(routerUrl, ". Druid's router needs druid.router.managementProxy.enabled=true")
 }
+
+/** The Failure for the URL of a server that is not a router. */
+const notRouter = (url: string, advice = ''): Failure =>
+  invalidInput(
+    `The server at [${url}] is not a router: this command needs the URL of the cluster's router${advice}.`,
+  )
+
+/** Throws invalidInput if a server, which lacks a path that a command needs, is not a router. */
+export async function checkRouter(
+  routerUrl: string,
+  name: InterfaceName,
+  statusOf: (path: string) => Promise<number>,
+): Promise<void> {
+  if ((await statusOf(`/${name}/router/v1/brokers`)) === 404) throw notRouter(routerUrl)
+}
+
+/** Whether an error says that a server does not have a path. Druid's servers return an HTML page instead of a message. */
+export const isMissingPath = (status: number, message: string | undefined): boolean =>
+  status === 404 && (message === undefined || /^Path \[.*\] does not exist$/.test(message))
 
 /** The path at a cluster for a path of svc. Throws forbidden if Druid does not have it. */
 export function pathAt(name: InterfaceName, routerUrl: string, path: string): string {

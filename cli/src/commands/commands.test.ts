@@ -73,9 +73,28 @@ const pipe = path.join(folder, 'pipes', 'pipe.yaml')
 mkdirSync(path.dirname(pipe))
 execFileSync('mkfifo', [pipe])
 
+for (const args of [
+  ['sample', '-', '--rows', '100000'],
+  ['help', 'up'],
+])
+  test(`./svc ${args.join(' ')} ends quietly if nobody reads its output`, async () => {
+    const child = start(args)
+    child.stdout!.destroy()
+    let stderr = ''
+    child.stderr!.on('data', (chunk) => {
+      stderr += chunk
+    })
+    const [status] = await once(child, 'close')
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' })
+  })
+
 describe('invalid usage exits with status 2 and says what is expected', () => {
   const cases: { given: string[]; stderr: RegExp }[] = [
     { given: [], stderr: /^Usage: svc <command>/ },
+    {
+      given: ['rules', 'preview', '/dev/zero'],
+      stderr: /^svc: Too much text in file \[\/dev\/zero\]: expected at most 64 MiB\n$/,
+    },
     { given: ['upp'], stderr: /^svc: unknown command 'upp'\n\(Did you mean up\?\)/ },
     { given: ['up', '--hoem', 'x'], stderr: /^svc: unknown option '--hoem'\n\(Did you mean --home\?\)/ },
     { given: ['up', '--home'], stderr: /^svc: option '--home <dir>' argument missing/ },
@@ -157,6 +176,11 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['apply', '--revert', '/dev/zero'],
       stderr: /^svc: Failed to read the plan \[\/dev\/zero\]: The path is a device: expected a file/,
     },
+    { given: ['explain', 'tier', ''], stderr: /^svc: Invalid value \[\] for \[name\]: expected a non-blank/ },
+    {
+      given: ['explain', 'segment', ' '],
+      stderr: /^svc: Invalid value \[ \] for \[id\]: expected a non-blank/,
+    },
     { given: ['doctor'], stderr: /^svc: Missing value for \[--config\]/ },
     {
       given: ['doctor', '--config', 'nowhere'],
@@ -183,6 +207,10 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     { given: ['sample', 'x.csv', '--days', '0'], stderr: /^svc: Invalid value \[0\] for \[--days\]/ },
     { given: ['sample', 'x.csv', '--rows', '2'], stderr: /^svc: Invalid value \[2\] for \[--rows\]/ },
     { given: ['sample', 'x.csv', '--end', 'today'], stderr: /^svc: Invalid value \[today\] for \[--end\]/ },
+    {
+      given: ['sample', 'x.csv', '--end', '2026-02-31'],
+      stderr: /^svc: Invalid value \[2026-02-31\] for \[--end\]/,
+    },
   ]
   for (const { given, stderr } of cases) {
     test(`svc ${given.join(' ')}`, async () => {

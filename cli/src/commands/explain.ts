@@ -1,3 +1,4 @@
+import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { type ConnectionOptions, connect, existingHome, withConnection } from '../options/index.ts'
@@ -48,6 +49,7 @@ Example:
   ./svc explain segment flights_2001-03-01T00:00:00.000Z_2001-03-02T00:00:00.000Z_2026-01-01T00:00:00.000Z`,
     )
     .action(async (id: string, options: ExplainOptions & { readonly datasource?: string }) => {
+      assertNamed('id', id)
       const client = await connect(options)
       const { formatExplanation, readExplanation } = await import('../inspection/index.ts')
       const explained = await readExplanation(client, id, options.datasource)
@@ -83,6 +85,7 @@ function addSentences(
     .option('--json', 'Print JSON')
     .action(async (...given: unknown[]) => {
       const name = typeof given[0] === 'string' ? given[0] : ''
+      assertNamed('name', name)
       const options = command.opts<ExplainOptions>()
       const client = await connect(options)
       const { readSentences } = await import('../inspection/index.ts')
@@ -90,6 +93,12 @@ function addSentences(
       if (options.json) printJson(explained)
       else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
     })
+}
+
+/** An empty part of a path would lead to a path that does not exist. */
+function assertNamed(argument: string, value: string): void {
+  if (value.trim() === '')
+    throw invalidInput(`Invalid value [${value}] for [${argument}]: expected a non-blank string`)
 }
 
 /** Only the home knows names such as historical-1; the cluster knows servers by host and port. */

@@ -2,6 +2,7 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { HomeLayout } from '../home/index.ts'
 import { existingHome, withHome } from '../options/index.ts'
+import { isOutputRead } from '../output/index.ts'
 
 interface LogsOptions {
   readonly home?: string
@@ -43,7 +44,7 @@ export function addLogs(program: Command): void {
         follow: options.follow ?? false,
         asLogged: options.json ?? false,
         write: (text) => process.stdout.write(text),
-        isRead: () => process.stdout.writable,
+        isRead: isOutputRead,
       })
     })
 }

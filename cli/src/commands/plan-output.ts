@@ -20,11 +20,11 @@ export async function printPlan(
   const [only] = lists.length === 1 ? lists : []
   const bands =
     preview &&
-    only &&
-    (await bandsOf(client, preview, {
-      datasource: only.path.at(-1)!,
-      list: (only.after ?? []) as unknown[],
-    }))
+    (await bandsOf(
+      client,
+      preview,
+      only && { datasource: only.path.at(-1)!, list: (only.after ?? []) as unknown[] },
+    ))
   const costs = prices && preview && room.costsOfPreview(prices, preview)
   const shown =
     preview &&

@@ -16,21 +16,25 @@ export function pictureColumns(): number {
   return Math.min(columnsOf(process.stdout), maxPictureColumns)
 }
 
-/** Which rule of a list applies over time; undefined if the preview has no data over time. */
+/**
+ * Which rule of the changed list applies over time, or why a preview cannot show it; undefined if the preview has no data over time.
+ * `changed` is undefined if several lists change.
+ */
 export async function bandsOf(
   client: ClusterClient,
   { now, summary: { buckets } }: AnsweredPreview,
-  { datasource, list }: ChangedList,
-): Promise<RuleBands | undefined> {
+  changed: ChangedList | undefined,
+): Promise<RuleBands | string | undefined> {
   if (buckets === undefined) return undefined
+  if (changed === undefined) return 'Rules are shown only if a single list of rules changes.'
   const [{ ruleBandsOf }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
     import('../rules/index.ts'),
     import('@svc/domain/rules'),
     import('@svc/domain/time'),
   ])
-  const own = parseRules(list)
-  const answered = await defaultsFor(client, datasource)
-  if (answered === undefined) return undefined
+  const own = parseRules(changed.list)
+  const answered = await defaultsFor(client, changed.datasource)
+  if (answered === undefined) return 'Rules are not shown because this user may not read the default rules.'
   const defaults = parseRules(answered)
   return ruleBandsOf(buckets, {
     own: own.length,
@@ -55,7 +59,7 @@ export function checkPreviewFormat({ json, markdown }: PreviewFormat): void {
 export async function printPreview(
   answer: AnsweredPreview,
   { json, markdown, html }: PreviewFormat,
-  bands: RuleBands | undefined,
+  bands: RuleBands | string | undefined,
 ): Promise<void> {
   const room = await import('../preview/index.ts')
   const report = room.reportOf(answer, bands)
@@ -77,7 +81,7 @@ export async function printReport(report: PreviewReport): Promise<void> {
     import('../preview/index.ts'),
     import('../terminal/index.ts'),
   ])
-  const { now, sentences, effects, warnings, details, buckets, bands } = report
+  const { now, sentences, effects, warnings, details, buckets, bands, noBands } = report
   const { stdout } = process
   const textOf = (table: Table): string =>
     fittedTable(table, columnsOf(stdout), { breaksNames: stdout.isTTY }).join('\n')
@@ -96,7 +100,7 @@ export async function printReport(report: PreviewReport): Promise<void> {
     painted(colors[color], text),
   )
   process.stdout.write(`\n${lines.join('\n')}\n`)
-  printText(room.pictureLegend(buckets, bands))
+  printText([...room.pictureLegend(buckets, bands), ...noBands])
 }
 
 /** Prints warnings to standard error, so that standard output stays machine-readable. */

@@ -14,6 +14,7 @@ import {
   withConnection,
 } from '../options/index.ts'
 import { printAnswer, printJson, printMessage, printProgress } from '../output/index.ts'
+import type { warningsOfDruid } from '../preview/index.ts'
 import type { RulesChange } from '../rules/index.ts'
 import {
   allRulesPath,
@@ -170,7 +171,7 @@ async function previewRules(file: string, options: PreviewCommandOptions): Promi
   const reason = room.failureReason(answer, failOn)
   if (reason !== undefined) process.exitCode = exitStatus.refused
   const changed = room.changedListOf(body)
-  await printPreview(answer, options, changed && (await bandsOf(client, answer, changed)))
+  await printPreview(answer, options, await bandsOf(client, answer, changed))
   if (
     changed?.datasource !== undefined &&
     answer.summary.buckets === undefined &&
@@ -247,32 +248,48 @@ Examples:
   ./svc rules set flights-rules.json --datasource flights --author me --comment "one month is enough"
   echo '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]' | ./svc rules set - --datasource flights`,
     )
-    .action(
-      async (
-        file: string,
-        { datasource, create, markUsed, author, comment, json, ...options }: SetOptions,
-      ) => {
-        const room = await import('../rules/index.ts')
-        const headers = room.auditHeaders({ author, comment })
-        const list = room.readRules(file)
-        const { overridePolicy: overridesPolicy, ...connection } = options
-        const client = await connect(connection)
-        if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
-        if (markUsed) room.checkCanMarkUsed(client)
-        const warnings = await room.setRules(client, datasource, list, { headers, overridesPolicy })
-        const stored = (await client.send('GET', room.rulesPath(datasource))) as RuleJson[]
-        const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
-        await printAnswer(json, stored, room.rulesTable({ [datasource]: stored }), none, { allRows: true })
-        if (!json) await showTimeline(client, [datasource, stored])
-        printWarnings(warnings)
-        if (!markUsed) {
-          printWarnings(await room.unusedWarnings(client, datasource, list))
-          return
-        }
-        const marked = await room.markKeptUsed(client, datasource, 0, headers)
-        printProgress(room.markedText(marked))
-      },
-    )
+    .action(setRules)
+}
+
+/** Replaces the rules of a datasource with those in a file. */
+async function setRules(
+  file: string,
+  {
+    datasource,
+    create,
+    markUsed,
+    author,
+    comment,
+    json,
+    overridePolicy: overridesPolicy,
+    ...connection
+  }: SetOptions,
+): Promise<void> {
+  const room = await import('../rules/index.ts')
+  const headers = room.auditHeaders({ author, comment })
+  const list = room.readRules(file)
+  const access = await accessOf(connection)
+  const { clientOf } = await import('../client/index.ts')
+  const client = clientOf(access)
+  if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
+  if (markUsed) room.checkCanMarkUsed(client)
+  const warnings = await room.setRules(client, datasource, list, { headers, overridesPolicy })
+  const stored = (await client.send('GET', room.rulesPath(datasource))) as RuleJson[]
+  const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
+  await printAnswer(json, stored, room.rulesTable({ [datasource]: stored }), none, { allRows: true })
+  if (!json) await showTimeline(client, [datasource, stored])
+  printWarnings(client.interfaceName === 'druid' ? await warningsInDruid(access, datasource, list) : warnings)
+  if (!markUsed) {
+    printWarnings(await room.unusedWarnings(client, datasource, list))
+    return
+  }
+  const marked = await room.markKeptUsed(client, datasource, 0, headers)
+  printProgress(room.markedText(marked))
+}
+
+async function warningsInDruid(...change: Parameters<typeof warningsOfDruid>): Promise<readonly string[]> {
+  const room = await import('../preview/index.ts')
+  return await room.warningsOfDruid(...change)
 }
 
 function addHistory(rules: Command): void {

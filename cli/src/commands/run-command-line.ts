@@ -4,6 +4,7 @@ import { interfaceVersion } from '@svc/shared/runtime'
 import { Command, CommanderError } from 'commander'
 import { exitStatus, exitStatusHelp, exitStatusOf } from '../exit/index.ts'
 import { repositoryRoot } from '../home/index.ts'
+import { noteClosedOutput } from '../output/index.ts'
 
 /** Runs the command that the arguments of this process name, and sets the exit status. */
 export async function runCommandLine(...addCommands: readonly ((program: Command) => void)[]): Promise<void> {
@@ -27,6 +28,7 @@ export async function runCommandLine(...addCommands: readonly ((program: Command
 function reportOutputErrors(): void {
   let isReported = false
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') noteClosedOutput()
     if (error.code === 'EPIPE' || isReported) return
     isReported = true
     process.stderr.write(`svc: Failed to write the output: ${error.message}\n`)

@@ -56,7 +56,8 @@ Examples:
 
 function parseDay(text: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms))
+  // Date.parse reads 2026-02-31 as 2026-03-03.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text))
     throw invalidInput(`Invalid value [${text}] for [--end]: expected a date, for example 2026-01-31`)
   return ms
 }

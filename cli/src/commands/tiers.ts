@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
-import { printAnswer } from '../output/index.ts'
+import { isOutputRead, printAnswer } from '../output/index.ts'
 
 interface TiersOptions extends ConnectionOptions {
   readonly watch?: boolean
@@ -55,6 +55,6 @@ async function watchTiers(client: ClusterClient, json: boolean): Promise<void> {
       if (json) return JSON.stringify(tiers)
       return tiers.length === 0 ? none : formatLongTable(tiersTable(tiers))
     },
-    { out: process.stdout, isInPlace: process.stdout.isTTY && !json },
+    { out: process.stdout, isRead: isOutputRead, isInPlace: process.stdout.isTTY && !json },
   )
 }

@@ -22,7 +22,7 @@ const states = ['ready', 'known', 'settled', 'loaded', 'tasks', 'compaction'] as
 
 const reached: Readonly<Record<(typeof states)[number], string>> = {
   ready: 'The cluster is ready',
-  known: 'Every server has reported to the leader',
+  known: 'The state of the cluster is known',
   settled: 'The cluster is settled',
   loaded: 'Segments are loaded',
   tasks: 'All tasks are done',

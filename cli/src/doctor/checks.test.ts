@@ -208,6 +208,7 @@ const cases: readonly Case[] = [
       'druid.server.https.requireClientCertificate': 'true',
       'druid.client.https.keyStorePath': 'client.jks',
       'druid.client.https.keyStorePassword': 'client-9',
+      'druid.client.https.keyManagerPassword': 'client-9',
     },
   },
   {
@@ -299,7 +300,12 @@ const cases: readonly Case[] = [
   { code: 'value-invalid', change: { [`${ldap}.credentialIterations`]: '10k' } },
   { code: 'value-spaces', change: { 'druid.auth.authorizer.roles.initialAdminRole': 'admin\t' } },
   {
+    code: 'key-password-missing',
+    stores: { 'server.jks': { kind: 'closed', reason: 'keyPassword' } },
+  },
+  {
     code: 'key-password-wrong',
+    change: { 'druid.server.https.keyManagerPassword': 'key-9' },
     stores: { 'server.jks': { kind: 'closed', reason: 'keyPassword' } },
   },
   {
@@ -531,6 +537,62 @@ describe('the checks', () => {
       )
       assert(preventing.every(({ locksOut }) => locksOut === 'everyone'))
     }
+  })
+
+  it('accept extensions that are listed by path', () => {
+    const loadList = 'druid.extensions.loadList'
+    const own = '/opt/druid/extensions'
+    assert.deepEqual(
+      codesOf({ [loadList]: `["${own}/druid-basic-security/", "../simple-client-sslcontext"]` }),
+      [],
+    )
+    assert.deepEqual(codesOf({ [loadList]: `["${own}/simple-client-sslcontext"]` }), ['extension-not-loaded'])
+    assert.deepEqual(
+      codesOf({ [loadList]: `["druid-basic-security", "${own}/simple-client-sslcontext-off"]` }),
+      ['client-extension-not-loaded'],
+    )
+  })
+
+  it('say that a server does not start if it cannot open a store at startup', () => {
+    const clientKey = {
+      'druid.client.https.keyStorePath': 'client.jks',
+      'druid.client.https.keyStorePassword': 'client-9',
+      'druid.client.https.keyManagerPassword': 'client-9',
+    }
+    const wrong = { kind: 'closed', reason: 'password' } as const
+    const preventing = (one: Omit<Case, 'code'>) =>
+      findingsOf(one).flatMap(({ code, prevents }) => (prevents === 'start' ? code : []))
+    for (const file of ['server.jks', 'trust.jks', 'client.jks'])
+      for (const [code, content] of [
+        ['store-missing', { kind: 'missing', file }],
+        ['store-not-a-file', { kind: 'notAFile', is: 'a folder' }],
+        ['store-password-wrong', wrong],
+        ['store-format-unknown', { kind: 'closed', reason: 'format' }],
+      ] as const)
+        assert.deepEqual(preventing({ change: clientKey, stores: { [file]: content } }), [code], file)
+    // Java uses the password of the store for the key at the port of a server, but not for the key of a client.
+    const withoutKeyPassword = { ...clientKey, 'druid.client.https.keyManagerPassword': undefined }
+    assert.deepEqual(preventing({ change: withoutKeyPassword }), ['key-password-missing'])
+    assert.deepEqual(preventing({ change: { 'druid.server.https.keyStorePassword': undefined } }), [
+      'store-password-missing',
+    ])
+    // Without its extension, the stores of the client are not opened.
+    const notLoaded = { ...withoutKeyPassword, 'druid.extensions.loadList': '["druid-basic-security"]' }
+    assert.deepEqual(preventing({ change: notLoaded, stores: { 'trust.jks': wrong } }), [])
+    assert.deepEqual(preventing({ change: { 'druid.client.https.trustStorePath': undefined } }), [
+      'client-trust-missing',
+    ])
+  })
+
+  it('report a trust store that Java reads no certificates from without its password', () => {
+    const change = { 'druid.client.https.trustStorePassword': undefined }
+    const stores = { 'trust.jks': { kind: 'closed', reason: 'password' } } as const
+    const [finding] = findingsOf({ change, stores })
+    assert.deepEqual([finding?.code, finding?.prevents], ['store-password-missing', undefined])
+    assert.match(
+      finding!.problem,
+      /has a password, but \[druid\.client\.https\.trustStorePassword\] is not set/,
+    )
   })
 
   it('accept search filters that Java can format with one user name', () => {

@@ -362,7 +362,7 @@ const lockedOut: Readonly<Record<string, readonly string[]>> = {
   'plaintext-left-open': [],
   'swapped-stores': ['everyone: access'],
   'wrong-bind-dn': [],
-  'wrong-store-password': ['the servers: access'],
+  'wrong-store-password': ['everyone: access'],
 }
 
 /** Whom the opposite change locks out: users of a removed authenticator, and servers with a new password. */

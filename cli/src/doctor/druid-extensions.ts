@@ -1,3 +1,6 @@
+import path from 'node:path'
+import { listOf, type Server } from './configuration.ts'
+
 /** The extensions of Druid and its community, whose types of authenticators, authorizers, and escalators are known. */
 export const druidExtensions: ReadonlySet<string> = new Set([
   'aliyun-oss-extensions',
@@ -72,3 +75,10 @@ export const extensionOfType: Readonly<Record<string, string>> = {
   pac4j: 'druid-pac4j',
   jwt: 'druid-pac4j',
 }
+
+/** The extension that reads the properties `druid.client.https.*`. */
+export const clientExtension = 'simple-client-sslcontext'
+
+/** Returns the names of the extensions that a server loads, which may be listed by path; undefined if it loads all that it has. */
+export const loadedExtensions = (server: Server): readonly string[] | undefined =>
+  listOf(server, 'druid.extensions.loadList')?.map((entry) => path.posix.basename(entry))

@@ -33,9 +33,10 @@ export interface CheckInput {
   readonly now: number
 }
 
-/** One problem that a check has found at a server. `up` and `locksOut` override those of the check. */
+/** One problem that a check has found at a server. `prevents`, `up`, and `locksOut` override those of the check. */
 export type Hit = Pick<Finding, 'problem' | 'effect' | 'fix'> & {
   readonly at: Place
+  readonly prevents?: 'start'
   readonly up?: UpEffect
   readonly locksOut?: string | undefined
 }
@@ -55,9 +56,16 @@ const order: readonly Severity[] = ['error', 'warning', 'info']
 /** Runs checks for all servers. Servers with the same problem share a finding; errors come first. */
 export function findProblems(checks: readonly Check[], input: CheckInput): Finding[] {
   const found = new Map<string, Finding>()
-  for (const { code, severity, prevents, find, ...check } of checks)
+  for (const { code, severity, find, ...check } of checks)
     for (const server of input.configuration.servers)
-      for (const { at, up = upEffectOf(code), locksOut = check.locksOut, ...texts } of find(server, input)) {
+      for (const hit of find(server, input)) {
+        const {
+          at,
+          prevents = check.prevents,
+          up = upEffectOf(code),
+          locksOut = check.locksOut,
+          ...texts
+        } = hit
         // A missing property belongs in the common file if several servers lack it, so the place is not compared then.
         const key = JSON.stringify([code, at.line === undefined ? '' : at.file, at.line, texts, up])
         const known = found.get(key)

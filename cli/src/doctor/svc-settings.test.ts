@@ -147,7 +147,7 @@ const symptoms: Readonly<Record<string, (cluster: PlannedCluster, expected: stri
 /** What the findings say about each symptom. */
 const statementsOf: Readonly<Record<string, (expected: string) => RegExp>> = {
   refusedConfiguration: () => /Refuses to start, (although Druid starts|because Druid does not)/,
-  refusedStores: () => /Refuses to start, because svc checks all stores/,
+  refusedStores: () => /Refuses to start, because (svc checks all stores|Druid does not start either)/,
   refusedFinding: () => /Refuses to start, because Druid does not start either/,
   notice: () => /Starts, with the same effect\. .*cannot log in/,
   loginOfHistorical: () => /does not become ready/,

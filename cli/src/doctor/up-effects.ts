@@ -11,7 +11,7 @@ const refuses = (text: string): UpEffect => ({ starts: false, text })
 
 /** The cluster does the same as Druid. */
 export const sameEffect = starts('Starts, with the same effect.')
-const refusesLikeDruid = refuses('Refuses to start, because Druid does not start either.')
+export const refusesLikeDruid = refuses('Refuses to start, because Druid does not start either.')
 /** svc checks at startup what Druid notices at the first login or call. */
 export const refusesUnlikeDruid = refuses('Refuses to start, although Druid starts.')
 const refusesStores = refuses('Refuses to start, because svc checks all stores at startup.')
@@ -97,6 +97,7 @@ const effects: Readonly<Record<string, UpEffect>> = {
   'store-not-a-file': refusesStores,
   'store-password-wrong': refusesStores,
   'key-password-wrong': refusesStores,
+  'key-password-missing': refusesLikeDruid,
   'store-format-unknown': refusesStores,
   'store-password-missing': ownCertificates,
   'store-type-missing': refusesLikeDruid,

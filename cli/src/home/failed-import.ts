@@ -21,7 +21,8 @@ export async function recordingFailure<Result>(
   home: HomeLayout,
   runImport: () => Promise<Result>,
 ): Promise<Result> {
-  if (!existsSync(home.root)) writeRecord(home, 'The import did not finish: its process was killed')
+  if (!existsSync(home.root))
+    writeRecord(home, 'It did not finish. Its process was killed, or is still running.')
   try {
     const result = await runImport()
     forgetFailedImport(home)
@@ -54,6 +55,6 @@ export function assertNoFailedImport(home: HomeLayout): void {
   if (!existsSync(file)) return
   const option = homeArgument(home.root)
   throw conflict(
-    `The import into [${home.root}] failed, so there is no cluster to start. Import again, or create an empty cluster with ./svc reset${option} and ./svc up${option}. The import failed with:\n${readFileSync(file, 'utf8').trimEnd()}`,
+    `There is no cluster in [${home.root}], because the last import into it failed. Import again, or create an empty cluster with ./svc reset${option} and ./svc up${option}. The reason:\n${readFileSync(file, 'utf8').trimEnd()}`,
   )
 }

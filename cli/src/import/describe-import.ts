@@ -44,7 +44,8 @@ const seenValue = <Value>(seen: Seen<Value> | undefined): Value | undefined =>
 /** How the home differs from its source. */
 export function differencesOf(stored: StoredImport): ImportDifference[] {
   const { snapshot } = stored
-  const { leftOut, overshadowed, documents } = snapshot
+  const { leftOut, overshadowed, saysOvershadowed, documents } = snapshot
+  const waitSeconds = (documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000
   return [
     {
       part: 'segments',
@@ -75,9 +76,18 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
       : [
           {
             part: 'overshadowed segments',
-            difference: `${overshadowed} will stay used for ${(documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000} s after each start of the rehearsal`,
+            difference: `${overshadowed} will stay used for ${waitSeconds} s after each start of the rehearsal`,
             reason:
               'as in Druid, a new leader waits millisToWaitBeforeDeleting before it marks them as unused; in the source, this wait may already be over',
+          },
+        ]),
+    ...(saysOvershadowed
+      ? []
+      : [
+          {
+            part: 'overshadowed segments',
+            difference: `are not counted, and will stay used for ${waitSeconds} s after each start of the rehearsal, which finds them itself`,
+            reason: 'the source does not say of every segment whether it is overshadowed',
           },
         ]),
     ...nowUnusedDifferences(snapshot),

@@ -42,12 +42,19 @@ describe('the loss in words', () => {
       { waitingForTier: { ...some, tiers: ['hott', 'x'] }, doesNotFit: some },
       [
         'All data stays queryable.',
-        '31 segments cannot be loaded because these tiers have no servers: [hott, x].',
+        '62 replicas of 31 segments will wait for servers in tiers [hott, x].',
         '62 replicas of 31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
       ],
     ],
     [
-      { doesNotFit: { ...some, copies: 31 } },
+      { underReplicated: some },
+      [
+        'All data stays queryable.',
+        '62 replicas of 31 segments will be missing because a tier has fewer servers than required replicas.',
+      ],
+    ],
+    [
+      { doesNotFit: { ...some, copies: 31 }, underReplicated: some },
       [
         'All data stays queryable.',
         '31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
@@ -56,6 +63,26 @@ describe('the loss in words', () => {
   ]
   for (const [effects, sentences] of cases)
     test(sentences[0]!, () => assert.deepEqual(lossSentences({ effects: effectsWith(effects) }), sentences))
+
+  test('names each datasource with replicas that wait for servers, up to a limit', () => {
+    const waiting = (names: readonly string[]) => {
+      const effects = effectsWith({ waitingForTier: { ...some, tiers: ['hott'] } })
+      const datasources = Object.fromEntries(names.map((name) => [name, { effects }]))
+      return lossSentences({ effects, datasources: { ...datasources, z: { effects: effectsWith({}) } } })
+    }
+    const rest = '62 replicas of 31 segments will wait for servers in tier [hott].'
+    assert.deepEqual(waiting([]).slice(1), [rest])
+    assert.deepEqual(waiting(['a', 'b']).slice(1), [`Datasource [a]: ${rest}`, `Datasource [b]: ${rest}`])
+    const many = waiting(Array.from({ length: 12 }, (_, index) => `d${index}`)).slice(1)
+    assert.equal(many.length, 11)
+    assert.equal(many.at(-1), '2 other datasources: 124 replicas of 62 segments will wait for servers.')
+  })
+
+  test('says that only the first of many tiers are listed', () => {
+    const tiers = Array.from({ length: 20 }, (_, index) => `t${index}`)
+    const sentences = lossSentences({ effects: effectsWith({ waitingForTier: { ...some, tiers } }) })
+    assert.match(sentences[1]!, /in tiers such as \[t0, .*, t19\]\.$/)
+  })
 
   test('is limited to the datasources that the user may read', () => {
     const readable = 'of the datasources that this user may read'
@@ -119,8 +146,8 @@ describe('the loss within a horizon', () => {
       { waitingForTier: later({ copies: 90, tiers: ['hott'] }) },
       [
         'All data stays queryable.',
-        '31 segments cannot be loaded because these tiers have no servers: [hott].',
-        'From 2026-11-29, additional replicas cannot be loaded because these tiers have no servers: [hott] (up to 60 segments in total).',
+        '62 replicas of 31 segments will wait for servers in tier [hott].',
+        'From 2026-11-29, additional replicas will wait for servers in tier [hott]: up to 90 replicas of 60 segments in total.',
       ],
     ],
     [
@@ -128,6 +155,7 @@ describe('the loss within a horizon', () => {
       { underReplicated: later({ copies: 90 }) },
       [
         'All data stays queryable.',
+        '62 replicas of 31 segments will be missing because a tier has fewer servers than required replicas.',
         'From 2026-11-29, additional replicas will be missing: up to 90 of 60 segments (2.4 GB) in total.',
       ],
     ],
@@ -136,7 +164,7 @@ describe('the loss within a horizon', () => {
       { waitingForTier: later({ copies: 60, tiers: ['hott'] }) },
       [
         'No segments are affected now.',
-        'From 2026-11-29, 60 segments cannot be loaded because these tiers have no servers: [hott].',
+        'From 2026-11-29, up to 60 replicas of 60 segments will wait for servers in tier [hott].',
       ],
     ],
     [

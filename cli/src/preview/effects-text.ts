@@ -5,6 +5,7 @@ import type {
   AnsweredSummary,
   EffectName,
 } from '@svc/domain/preview'
+import { tiersText } from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
 
 /** The names of effects in text, with the losses first. */
@@ -14,7 +15,7 @@ export const effectLabels: Readonly<Record<EffectName, string>> = {
   overshadowed: 'overshadowed',
   underReplicated: 'under-replicated',
   doesNotFit: 'does not fit',
-  waitingForTier: 'waiting for tier',
+  waitingForTier: 'waiting for servers',
   moved: 'moved',
   loaded: 'loaded',
   dropped: 'dropped',
@@ -29,7 +30,9 @@ const alwaysListed: ReadonlySet<string> = new Set<EffectName>([
 ])
 
 /** The losses of a preview. */
-type LossSummary = Pick<AnsweredSummary, 'effects' | 'laterLosses' | 'steps'>
+type LossSummary = Pick<AnsweredSummary, 'effects' | 'laterLosses' | 'steps'> & {
+  readonly datasources?: Readonly<Record<string, { readonly effects: AnsweredEffects }>>
+}
 
 /**
  * What a change loses, in sentences: first at the time of the preview, then within its horizon. `isPartial` if it may also affect
@@ -46,13 +49,14 @@ export function hasLosses({ effects, laterLosses = {} }: LossSummary): boolean {
   return now.some(({ segments }) => segments > 0) || Object.keys(laterLosses).length > 0
 }
 
-function lossesNow({ effects, laterLosses = {} }: LossSummary, isPartial: boolean): string[] {
+function lossesNow(summary: LossSummary, isPartial: boolean): string[] {
+  const { effects, laterLosses = {} } = summary
   const readable = isPartial ? ' of the datasources that this user may read' : ''
   if (Object.values(effects).every(({ segments }) => segments === 0)) {
     const isLater = Object.keys(laterLosses).length > 0
     return [`No segments${readable} are affected${isLater ? ' now' : ''}.`]
   }
-  const { unqueryable, unused, waitingForTier, doesNotFit } = effects
+  const { unqueryable, unused, doesNotFit, waitingForTier, underReplicated } = effects
   const sentences = [
     unqueryable.segments > 0
       ? unqueryableSentence(unqueryable)
@@ -61,13 +65,18 @@ function lossesNow({ effects, laterLosses = {} }: LossSummary, isPartial: boolea
         : `All data${readable} stays queryable.`,
   ]
   if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked as unused.`)
-  if (waitingForTier.segments > 0) sentences.push(waitingSentence(waitingForTier))
+  sentences.push(...waitingSentences(summary))
   if (doesNotFit.segments > 0) {
     const lastDay = dayOf(doesNotFit.interval!.split('/')[1]!)
     sentences.push(
       `${amountOf(doesNotFit)} with data before ${lastDay} ${doesNotFit.copies === 1 ? 'does' : 'do'} not fit.`,
     )
   }
+  // The other sentences name the reason.
+  if (underReplicated.segments > 0 && doesNotFit.segments + waitingForTier.segments === 0)
+    sentences.push(
+      `${replicasOf(underReplicated)} will be missing because a tier has fewer servers than required replicas.`,
+    )
   return sentences
 }
 
@@ -80,12 +89,12 @@ function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSumma
   if (waitingForTier) {
     sentences.push(
       effects.waitingForTier.segments === 0
-        ? `${since(waitingForTier)}, ${waitingSentence(waitingForTier)}`
-        : `${since(waitingForTier)}, additional replicas cannot be loaded because these tiers have no servers: [${waitingForTier.tiers?.join(', ') ?? ''}] (up to ${countOf(waitingForTier.segments, 'segment')} in total).`,
+        ? `${since(waitingForTier)}, up to ${waitingText(waitingForTier)}.`
+        : `${since(waitingForTier)}, additional replicas will wait for servers in ${tiersText(waitingForTier.tiers ?? [])}: up to ${replicasOf(waitingForTier)} in total.`,
     )
   }
   if (doesNotFit) {
-    const tiers = `${doesNotFit.tiers?.length === 1 ? 'tier' : 'tiers'} [${doesNotFit.tiers?.join(', ') ?? ''}]`
+    const tiers = tiersText(doesNotFit.tiers ?? [])
     sentences.push(
       effects.doesNotFit.segments === 0
         ? `${since(doesNotFit)}, ${tiers} ${doesNotFit.tiers?.length === 1 ? 'is' : 'are'} full: up to ${largestOf(doesNotFit)} ${doesNotFit.copies === 1 ? 'does' : 'do'} not fit.`
@@ -133,8 +142,37 @@ function newlyLost(later: AnsweredLaterLoss, now: AnsweredEffect, steps: LossSum
 const first = ({ from }: AnsweredLaterLoss): string => `the first on ${dayOf(from)}`
 const since = ({ from }: AnsweredLaterLoss): string => `From ${dayOf(from)}`
 
-const waitingSentence = ({ segments, tiers = [] }: { segments: number; tiers?: readonly string[] }): string =>
-  `${countOf(segments, 'segment')} cannot be loaded because these tiers have no servers: [${tiers.join(', ')}].`
+type Waiting = Pick<AnsweredEffect, 'segments' | 'copies'> & { readonly tiers?: readonly string[] }
+
+// Maximum number of datasources that have their own sentence.
+const maxSentences = 10
+
+/** Which replicas wait for servers: by datasource, and together for the datasources after the first ones. */
+function waitingSentences({ effects, datasources = {} }: LossSummary): string[] {
+  if (effects.waitingForTier.segments === 0) return []
+  const entries = Object.entries(datasources)
+  if (entries.length <= 1) return [`${waitingText(effects.waitingForTier)}.`]
+  const waiting = entries
+    .map(([name, datasource]) => [name, datasource.effects.waitingForTier] as const)
+    .filter(([, { segments }]) => segments > 0)
+  const sentences = waiting
+    .slice(0, maxSentences)
+    .map(([name, amount]) => `Datasource [${name}]: ${waitingText(amount)}.`)
+  const others = waiting.slice(maxSentences).map(([, amount]) => amount)
+  if (others.length > 0) {
+    const segments = others.reduce((sum, amount) => sum + amount.segments, 0)
+    const copies = others.reduce((sum, amount) => sum + (amount.copies ?? amount.segments), 0)
+    const subject = countOf(others.length, 'other datasource')
+    sentences.push(`${subject}: ${replicasOf({ segments, copies })} will wait for servers.`)
+  }
+  return sentences
+}
+
+const waitingText = (waiting: Waiting): string =>
+  `${replicasOf(waiting)} will wait for servers in ${tiersText(waiting.tiers ?? [])}`
+
+const replicasOf = ({ segments, copies = segments }: Waiting): string =>
+  `${countOf(copies, 'replica')} of ${countOf(segments, 'segment')}`
 
 const largestOf = (loss: Pick<AnsweredLaterLoss, 'segments' | 'copies' | 'bytes'>): string =>
   `${countOfLost(loss)} (${formatBytes(loss.bytes)})`

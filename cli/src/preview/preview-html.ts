@@ -26,7 +26,7 @@ const previewTitle = ({ now }: PreviewReport): string => `Preview of a rule chan
 
 /** The parts of a page about a preview, as HTML. */
 export function previewParts(report: PreviewReport): string[] {
-  const { sentences, hasLosses, effects, warnings, details, buckets, bands } = report
+  const { sentences, hasLosses, effects, warnings, details, buckets, bands, noBands } = report
   const parts = [
     `<h1>${textHtml(previewTitle(report))}</h1>`,
     `<div class="${hasLosses ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${textHtml(sentence)}</p>`).join('')}</div>`,
@@ -49,6 +49,7 @@ export function previewParts(report: PreviewReport): string[] {
       ({ symbol, text }) => `<li><b>${textHtml(symbol)}</b> ${textHtml(text)}</li>`,
     )
     if (rules.length > 0) parts.push(`<ul class="legend">${rules.join('')}</ul>`)
+    parts.push(...noBands.map((text) => `<p>${textHtml(text)}</p>`))
   }
   for (const { heading, table, picture = [], notes = [] } of details) {
     parts.push(`<h2>${textHtml(heading)}</h2>`, htmlTable(table))

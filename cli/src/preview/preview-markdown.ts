@@ -7,7 +7,7 @@ const columns = 80
 
 /** A preview as Markdown, for a change ticket. */
 export function previewMarkdown(report: PreviewReport): string {
-  const { now, sentences, effects, warnings, details, buckets, bands } = report
+  const { now, sentences, effects, warnings, details, buckets, bands, noBands } = report
   const picture =
     buckets === undefined
       ? []
@@ -19,7 +19,7 @@ export function previewMarkdown(report: PreviewReport): string {
     ...(warnings.length > 0
       ? ['### Warnings', warnings.map((message) => `- ${escapedMarkdown(message)}`).join('\n')]
       : []),
-    ...(picture.length > 0 ? ['### Data', textBlock(picture)] : []),
+    ...(picture.length > 0 ? ['### Data', textBlock(picture), ...noBands] : []),
     ...details.flatMap(({ heading, table, picture: curves = [], notes = [] }) => [
       `### ${heading}`,
       markdownTable(table),

@@ -164,6 +164,15 @@ test('Markdown has the loss, warnings, the picture, and escaped names', () => {
   assert.match(text, /```text\n {22}2026-06-01/)
 })
 
+test('the page and Markdown say why they show no rules', () => {
+  const reason = 'Rules are shown only if a single list of rules changes.'
+  const report = reportOf(answer, reason)
+  assert.equal(report.bands, undefined)
+  assert.ok(previewHtml(report).includes(`<p>${reason}</p>`))
+  assert.ok(previewMarkdown(report).includes(`\n\n${reason}\n`))
+  assert.doesNotMatch(previewMarkdown(reportOf(answer, bands)), /Rules are/)
+})
+
 describe('later changes', () => {
   const stepsOver = (count: number, stepMs: number) => ({
     ...answer,

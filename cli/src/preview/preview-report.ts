@@ -30,6 +30,8 @@ export interface PreviewReport {
   readonly details: readonly PreviewDetail[]
   readonly buckets: AnsweredBuckets | undefined
   readonly bands: RuleBands | undefined
+  /** Why the picture of the data shows no rules; empty if it shows them. */
+  readonly noBands: readonly string[]
 }
 
 const nothingLater = 'No further changes are expected within the horizon.'
@@ -41,10 +43,13 @@ interface ReportOptions {
   readonly unusedHint?: string
 }
 
-/** Returns what a preview shows to people: first what is lost, then warnings, then the details. */
+/**
+ * Returns what a preview shows to people: first what is lost, then warnings, then the details. `bands` are which rule applies over
+ * time, or the reason why they are unknown.
+ */
 export function reportOf(
   answer: AnsweredPreview,
-  bands: RuleBands | undefined,
+  bands: RuleBands | string | undefined,
   { more = [], unusedHint = 'To include unused segments, add --mark-used' }: ReportOptions = {},
 ): PreviewReport {
   const { summary, warnings, now } = answer
@@ -85,6 +90,7 @@ export function reportOf(
     }),
     details: details.filter(({ table }) => table.rows.length > 0),
     buckets: summary.buckets,
-    bands,
+    bands: typeof bands === 'string' ? undefined : bands,
+    noBands: typeof bands === 'string' ? [bands] : [],
   }
 }

@@ -54,7 +54,8 @@ interface ReadInventory {
   readonly idsOf: ReadonlyMap<string, readonly string[]>
 }
 
-function previewsOfDruid(
+/** Previews rules of Druid here, with the inventory of the cluster. */
+export function previewsOfDruid(
   { routerUrl, credentials, trusted }: ClusterAccess,
   { buckets, full = false }: PreviewPage,
 ): PreviewRules {

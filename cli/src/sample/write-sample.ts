@@ -16,7 +16,10 @@ export async function writeSample(file: string, options: SampleOptions): Promise
     yield* sampleDays(source, options)
   })()
   if (file === '-') {
-    await pipeline(text, process.stdout, { end: false })
+    // A closed pipe, such as `| head`, is no failure.
+    await pipeline(text, process.stdout, { end: false }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+    })
     return
   }
   try {

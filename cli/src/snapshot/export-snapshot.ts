@@ -46,7 +46,8 @@ export interface Snapshot extends RemainingSegments {
 }
 
 /** Result of an export. */
-export interface ExportResult extends Omit<Snapshot, 'documents' | 'restrictedParts' | 'nowUnused'> {
+export interface ExportResult
+  extends Omit<Snapshot, 'documents' | 'restrictedParts' | 'nowUnused' | 'saysOvershadowed'> {
   readonly folder: string
 }
 
@@ -64,6 +65,7 @@ export async function exportSnapshot(
       documents: _,
       restrictedParts: __,
       nowUnused: ___,
+      saysOvershadowed: ____,
       files,
       ...summary
     } = await takeSnapshot(source, growing, options)

@@ -199,7 +199,7 @@ describe('a source cluster', () => {
       (await all(source.segments())).map(({ value }) => value),
       [
         { ...normal, dataSource: 'koala', lastCompactionState: { b: 1 } },
-        { ...normal, dataSource: 'wiki' },
+        { ...normal, dataSource: 'wiki', overshadowed: true },
       ],
     )
     await assert.rejects(exportSnapshot(source, target, options), /already exists/)

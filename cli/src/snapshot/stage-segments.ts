@@ -15,6 +15,8 @@ export const segmentsFile = snapshotFiles.segments
 export interface StagedSegments {
   readonly segments: number
   readonly overshadowedIds: ReadonlySet<string>
+  /** Whether the source says of each segment whether it is overshadowed. */
+  readonly saysOvershadowed: boolean
   /** Total size of those that are not overshadowed. */
   readonly sizeBytes: number
 }
@@ -26,6 +28,7 @@ interface Lines {
   readonly rows: number[]
   lastId: string | undefined
   readonly overshadowedIds: Set<string>
+  saysOvershadowed: boolean
   sizeBytes: number
   duplicates: number
   isSorted: boolean
@@ -48,6 +51,7 @@ export async function stageSegments(
     rows: [],
     lastId: undefined,
     overshadowedIds: new Set(),
+    saysOvershadowed: true,
     sizeBytes: 0,
     duplicates: 0,
     isSorted: true,
@@ -58,8 +62,8 @@ export async function stageSegments(
   if (lines.isSorted) await rename(arriving, target)
   else await pipeline(sortedLines(arriving, lines, problems), createWriteStream(target), { signal })
   await rm(arriving, { force: true })
-  const { rows, duplicates, overshadowedIds, sizeBytes } = lines
-  return { segments: rows.length - duplicates, overshadowedIds, sizeBytes }
+  const { rows, duplicates, overshadowedIds, saysOvershadowed, sizeBytes } = lines
+  return { segments: rows.length - duplicates, overshadowedIds, saysOvershadowed, sizeBytes }
 }
 
 // Max length of the text that is buffered before it is written.
@@ -101,6 +105,7 @@ async function* writtenLines(
     const { id } = read.segment
     if (lines.lastId !== undefined && lines.lastId >= id) lines.isSorted = false
     lines.lastId = id
+    if (read.overshadowed === undefined) lines.saysOvershadowed = false
     if (read.overshadowed) lines.overshadowedIds.add(id)
     else lines.sizeBytes += read.segment.sizeBytes
     lines.rows.push(row)
@@ -148,6 +153,8 @@ export interface RemainingSegments {
   readonly segments: number
   /** How many of them are overshadowed according to the source. */
   readonly overshadowed: number
+  /** Whether the source says of each segment whether it is overshadowed. */
+  readonly saysOvershadowed: boolean
   /** Total size of those that are not overshadowed. */
   readonly sizeBytes: number
   /** Number of segments that were removed, by datasource. */
@@ -160,12 +167,12 @@ export interface RemainingSegments {
  */
 export async function removeUnusedSegments(
   folder: string,
-  { segments, overshadowedIds, sizeBytes }: StagedSegments,
+  { segments, overshadowedIds, saysOvershadowed, sizeBytes }: StagedSegments,
   unusedIds: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<RemainingSegments> {
   const nowUnused = new Map<string, number>()
-  const remaining = { segments, overshadowed: overshadowedIds.size, sizeBytes, nowUnused }
+  const remaining = { segments, overshadowed: overshadowedIds.size, saysOvershadowed, sizeBytes, nowUnused }
   if (unusedIds.size === 0) return remaining
   const staged = path.join(folder, segmentsFile)
   const rewritten = path.join(folder, 'segments.remaining')

@@ -1,6 +1,13 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { type ClusterAccess, errorMessageOf, failedConnection, pathAt, rejectionOf } from '../client/index.ts'
+import {
+  type ClusterAccess,
+  checkMissingPath,
+  errorMessageOf,
+  failedConnection,
+  pathAt,
+  rejectionOf,
+} from '../client/index.ts'
 
 /** A query and the format of its answer. */
 export interface SqlQuestion {
@@ -62,8 +69,12 @@ export async function querySql(
     signal.throwIfAborted()
     throw failedConnection(routerUrl, error)
   })
-  if (answer.statusCode !== 200)
-    throw rejectionOf(answer.statusCode ?? 0, messageOf(answer.statusCode ?? 0, await text(answer)), access)
+  const { statusCode: status = 0 } = answer
+  if (status !== 200) {
+    const message = messageOf(status, await text(answer))
+    await checkMissingPath(access, status, message)
+    throw rejectionOf(status, message, access)
+  }
   return {
     requestedAt,
     body: answer,

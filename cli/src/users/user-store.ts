@@ -122,13 +122,14 @@ function undefinedIfMissing(error: unknown): undefined {
   if (!isMissing) throw error
 }
 
+/** The name of the only store, or of the only one with users: directories are listed, too, but store none. */
 async function onlyName(
   client: ClusterClient,
   kind: 'authentication' | 'authorization',
   option: string,
 ): Promise<string> {
   const names = Object.keys((await client.send('GET', `${base}/${kind}/loadStatus`)) as object)
-  const [only, ...others] = names
+  const [only, ...others] = names.length > 1 ? await namesWithUsers(client, kind, names) : names
   if (only === undefined)
     throw notFound(
       'The cluster does not store users: either it does not require logins, or it checks all logins against an LDAP directory',
@@ -136,4 +137,20 @@ async function onlyName(
   if (others.length > 0)
     throw invalidInput(`Missing value for [${option}]: expected one of [${names.join(', ')}]`)
   return only
+}
+
+/** The names of the stores with users, or all names unless exactly one store has users. */
+async function namesWithUsers(
+  client: ClusterClient,
+  kind: 'authentication' | 'authorization',
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const counts = await Promise.all(
+    names.map(async (name) => {
+      const users = await client.send('GET', `${base}/${kind}/db/${encodeURIComponent(name)}/users`)
+      return (users as string[]).length
+    }),
+  )
+  const found = names.filter((_, index) => counts[index]! > 0)
+  return found.length === 1 ? found : names
 }

@@ -72,12 +72,22 @@ describe('the users of a cluster', () => {
   })
 
   it('need the name of the store if there are several, and are nowhere if there is none', async () => {
-    const several = { ...stores, [`GET ${base}/authorization/loadStatus`]: { a: true, b: true } }
+    const several = {
+      ...stores,
+      [`GET ${base}/authorization/loadStatus`]: { a: true, b: true },
+      [`GET ${base}/authorization/db/a/users`]: ['admin'],
+      [`GET ${base}/authorization/db/b/users`]: ['admin'],
+    }
     await assert.rejects(openUserStore(testClient(several)), {
       code: 'invalidInput',
       message: 'Missing value for [--authorizer]: expected one of [a, b]',
     })
     assert.ok(await openUserStore(testClient(several), { authorizer: 'a' }))
+    // Such as the one of a directory.
+    const empty = { ...several, [`GET ${base}/authorization/db/b/users`]: [] }
+    const client = testClient(empty)
+    await (await openUserStore(client)).addRole('me', 'readers').catch(() => undefined)
+    assert.equal(client.sent.at(-1), `POST ${base}/authorization/db/a/users/me/roles/readers`)
     const none = { ...stores, [`GET ${base}/authentication/loadStatus`]: {} }
     await assert.rejects(openUserStore(testClient(none)), { code: 'notFound' })
   })

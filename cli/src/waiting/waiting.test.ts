@@ -11,6 +11,7 @@ import {
   segmentsAreLoaded,
   tasksAreDone,
   waitUntil,
+  watch,
 } from './index.ts'
 
 const { signal } = new AbortController()
@@ -55,6 +56,18 @@ describe('waiting', () => {
       },
     )
   })
+})
+
+it('watching shows a text again when it changes, and ends if nobody reads it anymore', async () => {
+  let shown = ''
+  const write = (text: unknown): boolean => {
+    shown += String(text)
+    return true
+  }
+  const isRead = () => !shown.includes('two')
+  const texts = ['one', 'one', 'two', 'three']
+  await watch(async () => texts.shift()!, { out: { write }, isRead, isInPlace: false, periodMs: 1 })
+  assert.equal(shown, 'one\ntwo\n')
 })
 
 describe('the state of a cluster', () => {

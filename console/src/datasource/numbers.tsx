@@ -7,7 +7,7 @@ const rows: readonly (readonly [EffectName, string])[] = [
   ['unused', 'Marked as unused'],
   ['underReplicated', 'Under-replicated'],
   ['doesNotFit', 'Does not fit'],
-  ['waitingForTier', 'In tiers without servers'],
+  ['waitingForTier', 'Waiting for servers'],
   ['overshadowed', 'Overshadowed'],
 ]
 const alwaysShown: ReadonlySet<string> = new Set<EffectName>(['unqueryable', 'underReplicated', 'doesNotFit'])

@@ -1,7 +1,8 @@
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { countOf } from '@svc/domain/text'
-import { flagOf, placeOf, type Server, textOf } from '../configuration.ts'
+import { flagOf, placeOf, type Server } from '../configuration.ts'
+import { clientExtension, loadedExtensions } from '../druid-extensions.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
 import { hostOf } from '../served-tls.ts'
 import {
@@ -13,7 +14,7 @@ import {
   trustIn,
   usedKey,
 } from '../stores.ts'
-import { failsBetweenServers } from '../up-effects.ts'
+import { failsBetweenServers, refusesLikeDruid } from '../up-effects.ts'
 import { javaTrustStoreNoteOfServers } from './java-trust-store.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -224,37 +225,51 @@ export const tlsChecks: readonly Check[] = [
     code: 'client-trust-missing',
     severity: 'error',
     locksOut: 'the servers',
-    find: (server, input) =>
-      servesTls(server) && !server.properties.has('druid.client.https.trustStorePath')
+    find: (server, input) => {
+      if (server.properties.has('druid.client.https.trustStorePath')) return []
+      const fix = `Set [druid.client.https.trustStorePath], and load the extension [${clientExtension}].${javaTrustStoreNoteOfServers(server, input)}`
+      if (loadedExtensions(server)?.includes(clientExtension))
+        return [
+          {
+            at: placeOf(server, 'druid.extensions.loadList'),
+            problem: `[druid.extensions.loadList] contains [${clientExtension}], but [druid.client.https.trustStorePath] is not set`,
+            effect: 'The server does not start, because the extension requires a trust store.',
+            fix,
+            prevents: 'start',
+            locksOut: 'everyone',
+            up: refusesLikeDruid,
+          },
+        ]
+      return servesTls(server)
         ? [
             {
               at: placeOf(server, 'druid.enableTlsPort'),
               problem: '[druid.enableTlsPort] is [true], but [druid.client.https.trustStorePath] is not set',
               effect:
                 'The servers start, but cannot call each other or themselves: duties fail with [no sslContext].',
-              fix: `Set [druid.client.https.trustStorePath], and load the extension [simple-client-sslcontext].${javaTrustStoreNoteOfServers(server, input)}`,
+              fix,
             },
           ]
-        : [],
+        : []
+    },
   },
   {
     code: 'client-extension-not-loaded',
     severity: 'error',
     locksOut: 'the servers',
     find: (server) => {
-      const loaded = textOf(server, 'druid.extensions.loadList')
+      const loaded = loadedExtensions(server)
       return loaded === undefined ||
-        loaded.includes('simple-client-sslcontext') ||
+        loaded.includes(clientExtension) ||
         !server.properties.has('druid.client.https.trustStorePath')
         ? []
         : [
             {
               at: placeOf(server, 'druid.extensions.loadList'),
-              problem:
-                '[druid.extensions.loadList] does not contain [simple-client-sslcontext], the extension that reads the [druid.client.https] properties',
+              problem: `[druid.extensions.loadList] does not contain [${clientExtension}], the extension that reads the [druid.client.https] properties`,
               effect:
                 'The servers start, but cannot call each other over TLS: duties fail with [no sslContext].',
-              fix: 'Add "simple-client-sslcontext" to [druid.extensions.loadList].',
+              fix: `Add "${clientExtension}" to [druid.extensions.loadList].`,
             },
           ]
     },

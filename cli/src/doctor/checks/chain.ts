@@ -1,6 +1,6 @@
 import { nearNames } from '@svc/domain/validation'
 import { listOf, placeOf, type Server, secretOf, textOf } from '../configuration.ts'
-import { extensionOfType } from '../druid-extensions.ts'
+import { extensionOfType, loadedExtensions } from '../druid-extensions.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
 import {
   type Authenticator,
@@ -112,7 +112,7 @@ export const chainChecks: readonly Check[] = [
     prevents: 'start',
     locksOut: 'everyone',
     find: (server) => {
-      const loaded = listOf(server, 'druid.extensions.loadList')
+      const loaded = loadedExtensions(server)
       if (loaded === undefined) return []
       return [...new Set(chainOf(server).flatMap(({ type }) => type ?? []))].flatMap((type): Hit[] => {
         const extension = extensionOfType[type]

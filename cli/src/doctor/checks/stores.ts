@@ -1,4 +1,5 @@
 import { placeOf, type Server } from '../configuration.ts'
+import { clientExtension, loadedExtensions } from '../druid-extensions.ts'
 import type { Check, CheckInput, Hit, Severity } from '../findings.ts'
 import {
   lockedOutBy,
@@ -8,6 +9,7 @@ import {
   storeUses,
   usedKey,
 } from '../stores.ts'
+import { refusesLikeDruid } from '../up-effects.ts'
 
 const effects: Readonly<Record<`${StoreOwner} ${OwnedStoreUse['kind']}`, string>> = {
   'druid.server.https key': 'The server does not start, or every TLS connection to it fails.',
@@ -24,6 +26,12 @@ const purposeOf = ({ kind }: OwnedStoreUse): string => (kind === 'key' ? 'key st
 
 type OpenContent = Extract<StoreContent, { kind: 'open' }>
 
+/** What is wrong with a store. `end` is the end of the name of the property to change, if it is not that with the path. */
+type StoreHit = Pick<Hit, 'problem' | 'fix' | 'prevents' | 'up' | 'locksOut'> & {
+  readonly end?: string
+  readonly effect?: string
+}
+
 /** A check of each store of a server; `find` returns what is wrong with it and how to fix it. */
 const ofStore = (
   code: string,
@@ -33,7 +41,7 @@ const ofStore = (
     content: StoreContent | undefined,
     server: Server,
     input: CheckInput,
-  ) => (Pick<Hit, 'problem' | 'fix'> & { readonly end?: string; readonly effect?: string }) | undefined,
+  ) => StoreHit | undefined,
 ): Check => ({
   code,
   severity,
@@ -41,12 +49,44 @@ const ofStore = (
     storeUses(server).flatMap((use) => {
       const found = find(use, input.facts.storeOf(use), server, input)
       if (!found) return []
-      const { end, effect = effects[`${use.owner} ${use.kind}`], problem, fix } = found
+      const {
+        end,
+        effect = effects[`${use.owner} ${use.kind}`],
+        locksOut = lockedOutBy(use),
+        ...rest
+      } = found
       const property = end === undefined ? use.property : `${use.owner}.${end}`
       const at = placeOf(server, server.properties.has(property) ? property : use.property)
-      return [{ at, problem, effect, fix, locksOut: lockedOutBy(use) }]
+      return [{ ...rest, at, effect, locksOut }]
     }),
 })
+
+/**
+ * Returns whether a server opens a store when it starts, and does not start if it cannot. The client's stores are opened together, if
+ * the extension for them is loaded; stores for directories are opened at the first login.
+ */
+const opensAtStart = ({ owner }: OwnedStoreUse, server: Server): boolean =>
+  owner === 'druid.server.https' ||
+  (owner === 'druid.client.https' &&
+    server.properties.has('druid.client.https.trustStorePath') &&
+    (loadedExtensions(server)?.includes(clientExtension) ?? true))
+
+const preventsStart = (reason: string) =>
+  ({
+    effect: `The server does not start, because ${reason}.`,
+    prevents: 'start',
+    up: refusesLikeDruid,
+    locksOut: 'everyone',
+  }) as const
+
+/** A check of each store that Java may fail to open. */
+const ofClosedStore = (code: string, find: Parameters<typeof ofStore>[2]): Check =>
+  ofStore(code, 'error', (use, content, server, input) => {
+    const found = find(use, content, server, input)
+    return found && opensAtStart(use, server)
+      ? { ...preventsStart('it opens the store at startup'), ...found }
+      : found
+  })
 
 /** A check of each store that could be opened. */
 const ofOpenStore = (
@@ -70,9 +110,36 @@ const counterpartOf = ({ owner, kind }: OwnedStoreUse, server: Server): OwnedSto
   storeUses(server).find((other) => other.owner === owner && other.kind !== kind) ??
   storeUses(server).find((other) => other.kind !== kind)
 
+const hasKeyPassword = ({ owner }: OwnedStoreUse, server: Server): boolean =>
+  server.properties.has(`${owner}.keyManagerPassword`)
+
+/** Finds keys whose password is not set. On its port, Druid uses the password of the store instead; as a client, it does not. */
+function missingKeyPassword(
+  use: OwnedStoreUse,
+  content: StoreContent | undefined,
+  server: Server,
+): StoreHit | undefined {
+  const { owner, kind, path, property } = use
+  if (kind !== 'key' || hasKeyPassword(use, server)) return undefined
+  const name = `[${owner}.keyManagerPassword]`
+  if (content?.kind === 'closed' && content.reason === 'keyPassword')
+    return {
+      end: 'keyStorePassword',
+      problem: `The private key in the key store [${path}] has a different password from the store, but ${name} is not set`,
+      fix: `Set ${name} to the password of the key.`,
+    }
+  return owner === 'druid.client.https' && opensAtStart(use, server)
+    ? {
+        ...preventsStart('it does not try the password of the key store for the private key'),
+        problem: `[${property}] is set, but ${name} is not`,
+        fix: `Set ${name} to the password of the key, which is usually that of the store.`,
+      }
+    : undefined
+}
+
 /** Checks of key stores and trust stores: whether they open, and whether they contain what they are for. */
 export const storeChecks: readonly Check[] = [
-  ofStore('store-missing', 'error', (use, content) =>
+  ofClosedStore('store-missing', (use, content) =>
     content?.kind === 'missing'
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] from [${use.property}] does not exist`,
@@ -80,7 +147,7 @@ export const storeChecks: readonly Check[] = [
         }
       : undefined,
   ),
-  ofStore('store-not-a-file', 'error', (use, content) =>
+  ofClosedStore('store-not-a-file', (use, content) =>
     content?.kind === 'notAFile'
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] from [${use.property}] is ${content.is}, not a file`,
@@ -88,8 +155,8 @@ export const storeChecks: readonly Check[] = [
         }
       : undefined,
   ),
-  ofStore('store-password-wrong', 'error', (use, content) =>
-    content?.kind === 'closed' && content.reason === 'password'
+  ofClosedStore('store-password-wrong', (use, content) =>
+    content?.kind === 'closed' && content.reason === 'password' && use.password !== undefined
       ? {
           end: `${use.kind}StorePassword`,
           problem: `The password in [${use.owner}.${use.kind}StorePassword] does not open the ${purposeOf(use)} [${use.path}]`,
@@ -97,18 +164,17 @@ export const storeChecks: readonly Check[] = [
         }
       : undefined,
   ),
-  ofStore('key-password-wrong', 'error', (use, content, server) => {
-    if (content?.kind !== 'closed' || content.reason !== 'keyPassword') return undefined
-    const end = server.properties.has(`${use.owner}.keyManagerPassword`)
-      ? 'keyManagerPassword'
-      : 'keyStorePassword'
-    return {
-      end,
-      problem: `The password in [${use.owner}.${end}] does not open the private key in the key store [${use.path}]`,
-      fix: `Set [${use.owner}.keyManagerPassword] to the password of the key. If this property is not set, Druid uses the password of the store.`,
-    }
-  }),
-  ofStore('store-format-unknown', 'error', (use, content) =>
+  ofClosedStore('key-password-wrong', (use, content, server) =>
+    content?.kind === 'closed' && content.reason === 'keyPassword' && hasKeyPassword(use, server)
+      ? {
+          end: 'keyManagerPassword',
+          problem: `The password in [${use.owner}.keyManagerPassword] does not open the private key in the key store [${use.path}]`,
+          fix: `Set [${use.owner}.keyManagerPassword] to the password of the key.`,
+        }
+      : undefined,
+  ),
+  ofClosedStore('key-password-missing', missingKeyPassword),
+  ofClosedStore('store-format-unknown', (use, content) =>
     content?.kind === 'closed' && content.reason === 'format'
       ? {
           problem: `[${use.path}] from [${use.property}] is neither a JKS nor a PKCS12 store`,
@@ -116,14 +182,25 @@ export const storeChecks: readonly Check[] = [
         }
       : undefined,
   ),
-  ofStore('store-password-missing', 'error', ({ owner, kind, property }, _content, server) =>
-    kind === 'key' && !server.properties.has(`${owner}.keyStorePassword`)
+  ofStore('store-password-missing', 'error', ({ owner, kind, property, path, password }, content, server) => {
+    if (kind === 'key' && !server.properties.has(`${owner}.keyStorePassword`))
+      return {
+        problem: `[${property}] is set, but [${owner}.keyStorePassword] is not`,
+        fix: `Set [${owner}.keyStorePassword].`,
+        ...(owner === 'druid.server.https'
+          ? preventsStart('it cannot open the store without a password')
+          : {}),
+      }
+    return kind === 'trust' &&
+      content?.kind === 'closed' &&
+      content.reason === 'password' &&
+      password === undefined
       ? {
-          problem: `[${property}] is set, but [${owner}.keyStorePassword] is not`,
-          fix: `Set [${owner}.keyStorePassword].`,
+          problem: `The trust store [${path}] from [${property}] has a password, but [${owner}.trustStorePassword] is not set, so Java reads no certificates from it`,
+          fix: `Set [${owner}.trustStorePassword] to the password of the store.`,
         }
-      : undefined,
-  ),
+      : undefined
+  }),
   {
     prevents: 'start',
     ...ofStore('store-type-missing', 'error', ({ owner, property }, _content, server) =>

@@ -1,7 +1,7 @@
 import { similarName } from '@svc/domain/validation'
 import { definitionOf } from '@svc/shared/config'
 import { hasOuterSpaces, isListText, listOf, type Server } from '../configuration.ts'
-import { druidExtensions } from '../druid-extensions.ts'
+import { druidExtensions, loadedExtensions } from '../druid-extensions.ts'
 import type { Check } from '../findings.ts'
 import { authorizersProperty, chainOf, chainProperty, directoryPropertiesOf } from '../logins.ts'
 
@@ -69,7 +69,7 @@ function isUsedType(server: Server, property: string): boolean {
 /** Returns whether an extension that is not part of Druid may add types. */
 const mayHaveOtherTypes = (server: Server): boolean =>
   server.properties.has('druid.extensions.loadList') &&
-  !listOf(server, 'druid.extensions.loadList')?.every((extension) => druidExtensions.has(extension))
+  !loadedExtensions(server)?.every((extension) => druidExtensions.has(extension))
 
 const valuesOf = ({ properties }: Server) =>
   [...properties.values()].flatMap((property) =>

@@ -10,8 +10,9 @@ import {
   type TierWork,
 } from './index.ts'
 
-type GivenWork = Omit<ServerWork, 'failedLoads'> &
+type GivenWork = Omit<ServerWork, 'failedLoads' | 'queue'> &
   ServerWork['server'] & {
+    readonly queuedDrops: number
     readonly failedLoads: number
     readonly retryableLoads: number
     readonly lastError: string
@@ -32,7 +33,11 @@ function work(name: string, tier: string, more: Partial<GivenWork> = {}): Server
       decommissioning: false,
       ...server,
     },
-    queuedDrops,
+    queue: {
+      loads: server.queuedLoads ?? 0,
+      loadSizeBytes: server.loadingSizeBytes ?? 0,
+      drops: queuedDrops,
+    },
     rate,
     failedLoads: { count: failedLoads, retryable: retryableLoads ?? failedLoads, lastError },
   }
@@ -42,6 +47,7 @@ const quiet: ClusterWork = {
   isPaused: false,
   known: true,
   settled: true,
+  seesCluster: true,
   reasons: [],
   shortages: [],
   scheduled: [],
@@ -192,6 +198,7 @@ for (const [name, given, state, sentences] of cases) {
 const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts => ({
   ...one,
   servedSegments: 3,
+  seesCluster: true,
   lastReportAgeMs: 2000,
   oldestLoadAgeMs: undefined,
   cloneOf: undefined,
@@ -282,7 +289,7 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     work('h1', 'hot', { queuedLoads: 1, loadingSizeBytes: 1000 }),
     work('h2', 'hot', { decommissioning: true }),
   ]
-  const shortages = ['hot', 'cold'].map((tier) => ({ tier, text: `Tier [${tier}] has no space` }))
+  const shortages = ['Tier [hot] has no space']
   const explain = (tier: string, known: Partial<TierWork>) =>
     explainTierWork(tier, {
       members: [],
@@ -290,6 +297,7 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
       shortages: [],
       unreported: [],
       unannounced: [],
+      seesCluster: true,
       ...known,
     })
   assert.deepEqual(explain('hot', { members, shortages }), [
@@ -316,5 +324,40 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     'Server [c2] is a clone of [c1]; its copies do not count as replicas',
     'Tier [cold] is loading 1 segment (10 B)',
     'Server [c2] failed to load 1 segment and may retry',
+  ])
+})
+
+test('explanations for callers who may not read all datasources show no work on the others', () => {
+  const full = work('h', 'hot', { queuedLoads: 5, loadingSizeBytes: 5e6 })
+  const hidden = { ...full, queue: { loads: 0, loadSizeBytes: 0, drops: 0 } }
+  const some = { ...full, queue: { loads: 2, loadSizeBytes: 3e6, drops: 1 } }
+  const serverOf = (one: ServerWork) => explainServerWork(facts(one, { seesCluster: false }))
+  const isFull = 'Its load queue is full, so no more segments are assigned to it for now'
+  assert.deepEqual(serverOf(hidden), [first, `${idle} that you may read`, isFull])
+  assert.deepEqual(serverOf(some), [
+    first,
+    'It is loading 2 segments (3.0 MB)',
+    'It is dropping 1 segment',
+    isFull,
+  ])
+  const tierOf = (members: readonly ServerWork[]) =>
+    explainTierWork('hot', {
+      ...{ members, clones: [], shortages: [], unreported: [], unannounced: [] },
+      seesCluster: false,
+    }).slice(1)
+  assert.deepEqual(tierOf([hidden]), [
+    'Its servers are neither loading nor dropping segments that you may read',
+  ])
+  assert.deepEqual(tierOf([hidden, some]), [
+    'Tier [hot] is loading 2 segments (3.0 MB)',
+    'Tier [hot] is dropping 1 segment',
+  ])
+  const clusterOf = (given: Partial<ClusterWork>) =>
+    explainCluster({ ...quiet, seesCluster: false, ...given }).sentences
+  assert.deepEqual(clusterOf({}), [
+    'Every segment that you may read has the replicas that the rules require; there is nothing to load or drop',
+  ])
+  assert.deepEqual(clusterOf({ hasUsedSegments: false }), [
+    'The cluster has no used segments that you may read; there is nothing to load or drop',
   ])
 })

@@ -7,7 +7,8 @@ import type { RunTotals } from './forecast-run.ts'
 /** What one server is doing. */
 export interface ServerWork {
   readonly server: LoadingServer
-  readonly queuedDrops: number
+  /** Its load queue, as far as the caller may know it: without segments of datasources that the caller may not read. */
+  readonly queue: { readonly loads: number; readonly loadSizeBytes: number; readonly drops: number }
   /** Undefined if it has not been measured. */
   readonly rate: LoadRate | undefined
   readonly failedLoads: FailedLoads
@@ -20,6 +21,8 @@ export interface ClusterWork {
   /** Whether the leader has a report from every server, and whether there is nothing left to do. */
   readonly known: boolean
   readonly settled: boolean
+  /** Whether the caller may read all datasources. Otherwise, segments and replicas of the others are not counted. */
+  readonly seesCluster: boolean
   /** Why the cluster is not known or not settled. */
   readonly reasons: readonly string[]
   /** Replicas that rules require but the servers cannot load, in sentences. */
@@ -44,9 +47,10 @@ const maxListed = 5
 /** Summarizes what a cluster is doing and what is holding it up, the most important first. */
 export function explainCluster(work: ClusterWork): ClusterExplanation {
   const { servers, isPaused, known, settled, reasons, shortages, scheduled } = work
+  const readable = work.seesCluster ? '' : ' that you may read'
   const all = work.hasUsedSegments
-    ? 'Every segment has the replicas that the rules require'
-    : 'The cluster has no used segments'
+    ? `Every segment${readable} has the replicas that the rules require`
+    : `The cluster has no used segments${readable}`
   const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
     queueSentences(tier, members),
   )
@@ -104,7 +108,9 @@ function quietSentences({ reasons, nextRun }: ClusterWork, all: string): readonl
 /** What the leader knows about a server beyond its work. */
 export interface ServerFacts extends ServerWork {
   readonly servedSegments: number
-  /** Milliseconds since its last report, and since its oldest unanswered load was requested. */
+  /** Whether the caller may read all datasources. */
+  readonly seesCluster: boolean
+  /** Milliseconds since its last report, and since its oldest unanswered load that the caller may know was requested. */
   readonly lastReportAgeMs: number
   readonly oldestLoadAgeMs: number | undefined
   /** The server whose segments it copies, and whether that server is available. */
@@ -116,8 +122,8 @@ export interface ServerFacts extends ServerWork {
 
 /** Explains what a server has, what it is doing, and why no more loads are assigned to it. */
 export function explainServerWork(facts: ServerFacts): string[] {
-  const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
-  const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
+  const { server, servedSegments, queue, cloneOf, lastReportAgeMs, seesCluster } = facts
+  const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning } = server
   return [
     `Server [${server.name}] is a ${type} in tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report arrived ${formatDuration(lastReportAgeMs)} ago`,
     ...(cloneOf === undefined
@@ -127,10 +133,10 @@ export function explainServerWork(facts: ServerFacts): string[] {
             ? `It is a clone of [${cloneOf.source}] and loads only the segments of its source`
             : `It is a clone of [${cloneOf.source}], which is unavailable, so it neither loads nor drops segments`,
         ]),
-    ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
-    ...(queuedDrops > 0 ? [`It is dropping ${countOf(queuedDrops, 'segment')}`] : []),
-    ...(queuedLoads + queuedDrops === 0 && cloneOf?.isAvailable !== false
-      ? ['It is neither loading nor dropping segments']
+    ...(queue.loads > 0 ? [serverQueueSentence(facts)] : []),
+    ...(queue.drops > 0 ? [`It is dropping ${countOf(queue.drops, 'segment')}`] : []),
+    ...(queue.loads + queue.drops === 0 && cloneOf?.isAvailable !== false
+      ? [`It is neither loading nor dropping segments${seesCluster ? '' : ' that you may read'}`]
       : []),
     ...failureSentences([facts]),
     ...(decommissioning
@@ -147,21 +153,26 @@ const usedText = (usedBytes: number, maxBytes: number): string =>
   `${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} used`
 
 function serverQueueSentence(facts: ServerFacts): string {
-  const { server, rate, oldestLoadAgeMs } = facts
+  const { queue, rate, oldestLoadAgeMs } = facts
   const left = rate === undefined ? '' : `, about ${formatDuration(timeLeftMs([facts]) ?? 0)} left`
   const oldest =
     oldestLoadAgeMs === undefined
       ? ''
       : `. The oldest load was requested ${formatDuration(oldestLoadAgeMs)} ago`
-  return `It is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
+  return `It is loading ${countOf(queue.loads, 'segment')} (${formatBytes(queue.loadSizeBytes)})${left}${oldest}`
 }
 
-function obstacleSentences({ server, maxLoadsPerServer, minWaitingBytes }: ServerFacts): string[] {
+function obstacleSentences(facts: ServerFacts): string[] {
+  const { server, maxLoadsPerServer, minWaitingBytes, seesCluster } = facts
   const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
   if (maxSizeBytes === 0) return ['It has no storage for segments, so no segments are assigned to it']
   if (type === 'broker') return ['It is a broker, so it loads only broadcast segments']
   if (queuedLoads >= maxLoadsPerServer)
-    return [`No more segments are assigned to it until its queue is shorter than [${maxLoadsPerServer}]`]
+    return [
+      seesCluster
+        ? `No more segments are assigned to it until its queue is shorter than [${maxLoadsPerServer}]`
+        : 'Its load queue is full, so no more segments are assigned to it for now',
+    ]
   if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes)
     return ['It is full, so no more segments are assigned to it']
   const freeBytes = maxSizeBytes - usedSizeBytes - loadingSizeBytes
@@ -170,13 +181,6 @@ function obstacleSentences({ server, maxLoadsPerServer, minWaitingBytes }: Serve
       `It is full: ${formatBytes(freeBytes)} is free, and the smallest segment that is waiting for space in its tier needs ${formatBytes(minWaitingBytes)}`,
     ]
   return []
-}
-
-/** Replicas of a tier that rules require but its servers cannot load. */
-export interface TierShortage {
-  readonly tier: string
-  /** A sentence that names the tier. */
-  readonly text: string
 }
 
 /** A server of a tier whose segments the leader does not know. */
@@ -198,18 +202,20 @@ export interface TierWork {
   /** Its historicals, without clones. */
   readonly members: readonly ServerWork[]
   readonly clones: readonly CloneWork[]
-  /** The shortages of all tiers. */
-  readonly shortages: readonly TierShortage[]
+  /** Replicas that rules require but its servers cannot load, in sentences that name the tier. */
+  readonly shortages: readonly string[]
   /** The servers that the leader does not know and that are or may be in this tier. */
   readonly unreported: readonly UnreportedMember[]
   /** Servers, by name, that the configuration expects and that have not announced themselves, in any tier. */
   readonly unannounced: readonly string[]
+  /** Whether the caller may read all datasources. */
+  readonly seesCluster: boolean
 }
 
 /** Explains what a tier has, what it is doing, and what is holding it up. */
 export function explainTierWork(
   tier: string,
-  { members, clones, shortages, unreported, unannounced }: TierWork,
+  { members, clones, shortages, unreported, unannounced, seesCluster }: TierWork,
 ): string[] {
   const leaving = members.filter(({ server }) => server.decommissioning).length
   const used = sum(members, ({ server }) => server.usedSizeBytes)
@@ -217,7 +223,7 @@ export function explainTierWork(
   const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
   const isAwaited = unreported.some(({ isLost }) => !isLost)
   // Shortages are those of the last run, before which a server may not have reported.
-  const own = isAwaited ? [] : shortages.filter((shortage) => shortage.tier === tier)
+  const own = isAwaited ? [] : shortages
   // A shortage of a tier without servers says that it has none.
   const summary =
     members.length > 0
@@ -238,9 +244,11 @@ export function explainTierWork(
       : []),
     ...cloneSentences(clones),
     ...decommissioningSentences(members),
-    ...(idle ? ['Its servers are neither loading nor dropping segments'] : queues),
+    ...(idle
+      ? [`Its servers are neither loading nor dropping segments${seesCluster ? '' : ' that you may read'}`]
+      : queues),
     ...failureSentences(all),
-    ...own.map(({ text }) => text),
+    ...own,
   ]
 }
 
@@ -263,9 +271,9 @@ function unreportedSentences(tier: string, unreported: readonly UnreportedMember
 }
 
 function queueSentences(tier: string, members: readonly ServerWork[]): string[] {
-  const loads = sum(members, ({ server }) => server.queuedLoads)
-  const bytes = sum(members, ({ server }) => server.loadingSizeBytes)
-  const drops = sum(members, ({ queuedDrops }) => queuedDrops)
+  const loads = sum(members, ({ queue }) => queue.loads)
+  const bytes = sum(members, ({ queue }) => queue.loadSizeBytes)
+  const drops = sum(members, ({ queue }) => queue.drops)
   const sentences: string[] = []
   if (loads > 0) {
     const leftMs = timeLeftMs(members)
@@ -276,13 +284,16 @@ function queueSentences(tier: string, members: readonly ServerWork[]): string[] 
   return sentences
 }
 
-/** How long the longest queue of a tier takes; undefined if none of its servers has been measured. */
+/**
+ * How long the longest queue takes, including segments that the caller may not know, which may come first; undefined if none of the
+ * servers has been measured.
+ */
 function timeLeftMs(members: readonly ServerWork[]): number | undefined {
   const mean = meanRate(members.flatMap(({ rate }) => rate ?? []))
   if (mean === undefined) return undefined
   const timeOf = ({ server, rate = mean }: ServerWork): number =>
     server.queuedLoads * rate.msPerSegment + server.loadingSizeBytes * rate.msPerByte
-  return members.reduce((longest, member) => Math.max(longest, timeOf(member)), 0)
+  return members.reduce((ms, member) => (member.queue.loads > 0 ? Math.max(ms, timeOf(member)) : ms), 0)
 }
 
 function failureSentences(servers: readonly ServerWork[]): string[] {

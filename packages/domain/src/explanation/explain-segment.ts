@@ -551,7 +551,7 @@ function nextEvents(
   row: number,
   { found, wanted, decided, involved, mayRetry }: Outlook,
 ): NextEvent[] {
-  const { servers, nextRun } = cluster
+  const { servers, nextRun, seesCluster } = cluster
   const events = loadedEvents(cluster, row)
   const at = { at: nextRun.at }
   const request = (code: 'cancelLoad' | 'drop', numbers: readonly number[], action: string) => {
@@ -569,8 +569,8 @@ function nextEvents(
     for (const { tier, place, of, copies } of decided.waits)
       events.push({
         code: 'wait',
-        text: `Tier [${tier}]: ${countOf(copies, 'replica is waiting', 'replicas are waiting')} for a later run, at position [${place}] of [${of}] in the tier`,
-        place,
+        text: `Tier [${tier}]: ${countOf(copies, 'replica is waiting', 'replicas are waiting')} for a later run${seesCluster ? `, at position [${place}] of [${of}] in the tier` : ''}`,
+        ...(seesCluster ? { place } : {}),
       })
   }
   for (const verdict of involved) {
@@ -594,9 +594,9 @@ function nextEvents(
 const firstOf = (names: readonly string[]): string =>
   `${names.slice(0, maxNamed).join(', ')}${names.length > maxNamed ? ` and ${names.length - maxNamed} more` : ''}`
 
-/** The loads that the next run requests, each with its place in the queue and the expected time. */
+/** The loads that the next run requests, each with the expected time, and its place in the queue if the caller may know it. */
 function loadEvents(cluster: ExplainedCluster, row: number, loads: readonly ForecastLoad[]): NextEvent[] {
-  const { table, servers, nextRun } = cluster
+  const { table, servers, nextRun, seesCluster } = cluster
   const events = loads.slice(0, maxNamed).map((load): NextEvent => {
     const server = servers.find(({ number }) => number === load.server)!
     const rate = rateIn(cluster, server)
@@ -612,8 +612,8 @@ function loadEvents(cluster: ExplainedCluster, row: number, loads: readonly Fore
     return {
       code: 'load',
       at: nextRun.at,
-      text: `The next run assigns the segment to [${server.name}], at position [${place}] in its load queue${doneText(doneAt)}`,
-      place,
+      text: `The next run assigns the segment to [${server.name}]${seesCluster ? `, at position [${place}] in its load queue` : ''}${doneText(doneAt)}`,
+      ...(seesCluster ? { place } : {}),
       ...(doneAt === undefined ? {} : { doneAt }),
     }
   })
@@ -632,7 +632,7 @@ const doneText = (doneAt: number | undefined): string =>
 
 /** The loads that are in queues now. */
 function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
-  const { servers, table, nextRun } = cluster
+  const { servers, table, nextRun, seesCluster } = cluster
   const isLoading = ({ number }: LoadingServer) => (table.copies.flags(row, number) & copyFlag.loading) !== 0
   const all = servers.filter(isLoading)
   const loading = all.slice(0, maxNamed)
@@ -652,8 +652,8 @@ function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
     const place = before + 1
     return {
       code: 'loaded',
-      text: `Server [${server.name}] loads the segment, at position [${place}] of [${server.queuedLoads}] in its load queue${doneText(doneAt)}`,
-      place,
+      text: `Server [${server.name}] loads the segment${seesCluster ? `, at position [${place}] of [${server.queuedLoads}] in its load queue` : ''}${doneText(doneAt)}`,
+      ...(seesCluster ? { place } : {}),
       ...(doneAt === undefined ? {} : { at: doneAt, doneAt }),
     }
   })

@@ -142,7 +142,7 @@ function obstacleOf(
 }
 
 function obstacleText(
-  { table, limits }: ExplainedCluster,
+  { table, limits, seesCluster }: ExplainedCluster,
   row: number,
   server: LoadingServer,
   obstacle: Exclude<ServerBlocker, 'loadFailed'>,
@@ -153,7 +153,9 @@ function obstacleText(
     case 'noSpace':
       return `Not enough space: ${freeText(server)}, and the segment needs ${formatBytes(table.sizeOf[row]!)}`
     case 'queueFull':
-      return `Load queue is full: ${server.queuedLoads} of ${limits.maxLoadsPerServer}`
+      return seesCluster
+        ? `Load queue is full: ${server.queuedLoads} of ${limits.maxLoadsPerServer}`
+        : 'Load queue is full'
   }
 }
 

@@ -5,9 +5,16 @@ import {
   PlacementPlanner,
   type Plan,
   type PreparedWanted,
+  type Unplaced,
   type UnplacedReason,
 } from '../loading/index.ts'
-import { groupsNewestFirst, rowsOfGroup } from '../retention/index.ts'
+import {
+  groupsNewestFirst,
+  type LackingCopies,
+  lackingByTier,
+  rowsOfGroup,
+  type TierLack,
+} from '../retention/index.ts'
 import { ruleBoundariesOf } from '../rules/index.ts'
 import type { ExplainedCluster } from './segment-explanation.ts'
 import { plannedServers } from './unreported-servers.ts'
@@ -42,7 +49,7 @@ export interface SegmentForecast {
   readonly waits: readonly ForecastWait[]
 }
 
-/** What the next run decides about all used segments that are not overshadowed, apart from moves. */
+/** What the next run decides about used segments that are not overshadowed, apart from moves. */
 export interface RunTotals {
   readonly loads: number
   readonly drops: number
@@ -56,7 +63,12 @@ export interface RunTotals {
 export interface RunForecast {
   /** Returns what it decides about a used segment, given by row. */
   of(row: number): SegmentForecast
-  readonly totals: RunTotals
+  /** Returns what it decides about the segments of the datasources, given by number, for which `isCounted` returns true. */
+  totals(isCounted: (datasource: number) => boolean): RunTotals
+  /** Returns the required replicas that it cannot assign to servers. */
+  unplaced(): readonly Unplaced[]
+  /** Returns the replicas that rules require and that the servers of a tier cannot load for a reason, by tier. */
+  lacking(reason: TierLack): ReadonlyMap<string, readonly LackingCopies[]>
 }
 
 const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], waits: [] }
@@ -64,8 +76,16 @@ const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], 
 /** The forecast of a run that decides nothing. */
 export const idleRun: RunForecast = {
   of: () => noForecast,
-  totals: { loads: 0, drops: 0, markedUnused: 0, unplaced: 0 },
+  totals: () => noTotals(),
+  unplaced: () => [],
+  lacking: () => new Map(),
 }
+
+type MutableTotals = { -readonly [Key in keyof RunTotals]: RunTotals[Key] }
+
+const noTotals = (): MutableTotals => ({ loads: 0, drops: 0, markedUnused: 0, unplaced: 0 })
+
+const tierLacks = ['tiersWithoutServers', 'tiersWithTooFewServers', 'tiersWithoutActiveServers'] as const
 
 // Number of segments between two pauses: less than half a millisecond of work.
 const slice = 512
@@ -82,7 +102,7 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
     forecast.addWait(row, tier, reason, copies),
   )
   const { groups, preparedOf, segmentsOf } = yield* groupsToPlan(cluster, planner)
-  for (const [prepared, segments] of segmentsOf) forecast.addSegments(prepared, segments)
+  forecast.addSegments(segmentsOf)
   let planned = 0
   for (const group of groupsNewestFirst(table, groups)) {
     if (group === undefined) {
@@ -100,6 +120,7 @@ export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, Ru
     }
   }
   forecast.add(planner.take())
+  forecast.addUnplaced(planner.allUnplaced())
   return forecast
 }
 
@@ -108,8 +129,8 @@ interface GroupsToPlan {
   readonly groups: readonly number[]
   /** What the rules require of each group. */
   readonly preparedOf: readonly PreparedWanted[]
-  /** Number of their segments by what the rules require. */
-  readonly segmentsOf: ReadonlyMap<PreparedWanted, number>
+  /** Number of their segments by what the rules require and by datasource, given by number. */
+  readonly segmentsOf: ReadonlyMap<PreparedWanted, ReadonlyMap<number, number>>
 }
 
 function* groupsToPlan(
@@ -118,7 +139,7 @@ function* groupsToPlan(
 ): Generator<undefined, GroupsToPlan> {
   const groups: number[] = []
   const preparedOf: PreparedWanted[] = []
-  const segmentsOf = new Map<PreparedWanted, number>()
+  const segmentsOf = new Map<PreparedWanted, Map<number, number>>()
   for (const [number, name] of table.datasourceNames.entries()) {
     if (table.usedCountOf(number) === 0) continue
     const boundaries = ruleBoundariesOf(rules, name, now)
@@ -127,7 +148,8 @@ function* groupsToPlan(
       if (table.datasourceOf[group] !== number || table.hiddenOf[group] === 1) continue
       const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
       const prepared = planner.prepare(boundaries.wantedBy(boundaries.match(interval)))
-      segmentsOf.set(prepared, (segmentsOf.get(prepared) ?? 0) + table.memberCountOf[group]!)
+      const counts = segmentsOf.get(prepared) ?? new Map<number, number>()
+      segmentsOf.set(prepared, counts.set(number, (counts.get(number) ?? 0) + table.memberCountOf[group]!))
       preparedOf[group] = prepared
       groups.push(group)
       if (groups.length % slice === 0) yield
@@ -215,8 +237,10 @@ class ForecastColumns implements RunForecast {
   private readonly queued: ReadonlyMap<number, ServerQueue>
   private readonly kinds: WaitKind[] = []
   private readonly kindsOf = new Map<string, Map<UnplacedReason, WaitKind>>()
-  private markedUnused = 0
-  private withoutServers = 0
+  private allUnplaced: readonly Unplaced[] = []
+  private readonly lackingFor = new Map<TierLack, ReadonlyMap<string, readonly LackingCopies[]>>()
+  /** By number of the datasource. */
+  private readonly totalsOf = new Map<number, MutableTotals>()
 
   constructor(table: SegmentTable, servers: readonly LoadingServer[]) {
     const { rowLimit } = table
@@ -233,14 +257,42 @@ class ForecastColumns implements RunForecast {
     )
   }
 
-  /** Adds segments for which rules require the same. */
-  addSegments(
-    { wanted, tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers }: PreparedWanted,
-    segments: number,
-  ): void {
-    if (wanted.action === 'drop') this.markedUnused += segments
-    for (const tiers of [tiersWithoutServers, tiersWithTooFewServers, tiersWithoutActiveServers])
-      for (const [, copies] of tiers) this.withoutServers += copies * segments
+  /** Adds segments by what rules require of them. */
+  addSegments(segmentsOf: GroupsToPlan['segmentsOf']): void {
+    for (const [prepared, counts] of segmentsOf)
+      for (const [datasource, segments] of counts) {
+        const totals = this.totalsIn(datasource)
+        if (prepared.wanted.action === 'drop') totals.markedUnused += segments
+        for (const reason of tierLacks)
+          for (const [, copies] of prepared[reason]) totals.unplaced += copies * segments
+      }
+    for (const reason of tierLacks) this.lackingFor.set(reason, lackingByTier(reason, segmentsOf))
+  }
+
+  addUnplaced(unplaced: readonly Unplaced[]): void {
+    this.allUnplaced = unplaced
+  }
+
+  unplaced(): readonly Unplaced[] {
+    return this.allUnplaced
+  }
+
+  lacking(reason: TierLack): ReadonlyMap<string, readonly LackingCopies[]> {
+    return this.lackingFor.get(reason) ?? new Map()
+  }
+
+  private totalsIn(datasource: number): MutableTotals {
+    const known = this.totalsOf.get(datasource)
+    if (known !== undefined) return known
+    const totals = noTotals()
+    this.totalsOf.set(datasource, totals)
+    return totals
+  }
+
+  private totalsOfRow(row: number): MutableTotals {
+    const { datasourceOf, groupOf } = this.table
+    // The segment may have become unused during a pause.
+    return this.totalsIn(datasourceOf[groupOf[row]!] ?? -1)
   }
 
   /** Adds what was planned for the next segments. */
@@ -250,6 +302,7 @@ class ForecastColumns implements RunForecast {
       const server = loads.servers[index]!
       const queue = this.queued.get(server)!
       this.loads.add(row, server)
+      this.totalsOfRow(row).loads += 1
       this.newBefore.push(queue.loads)
       this.newBytesBefore.push(queue.bytes)
       queue.loads += 1
@@ -257,6 +310,7 @@ class ForecastColumns implements RunForecast {
     }
     append(this.cancelledLoads, cancelledLoads)
     append(this.drops, drops)
+    for (const row of drops.rows) this.totalsOfRow(row).drops += 1
   }
 
   addWait(row: number, tier: string, reason: UnplacedReason, copies: number): void {
@@ -266,6 +320,7 @@ class ForecastColumns implements RunForecast {
     this.waitCopies.push(copies)
     this.waitPlaces.push(kind.tier.copies + 1)
     kind.tier.copies += copies
+    this.totalsOfRow(row).unplaced += copies
   }
 
   private kindOf(tier: string, reason: UnplacedReason): WaitKind {
@@ -281,15 +336,16 @@ class ForecastColumns implements RunForecast {
     return kind
   }
 
-  get totals(): RunTotals {
-    const tiers = new Set(this.kinds.map(({ tier }) => tier))
-    const waiting = [...tiers].reduce((sum, { copies }) => sum + copies, 0)
-    return {
-      loads: this.loads.rows.length,
-      drops: this.drops.rows.length,
-      markedUnused: this.markedUnused,
-      unplaced: waiting + this.withoutServers,
+  totals(isCounted: (datasource: number) => boolean): RunTotals {
+    const sum = noTotals()
+    for (const [datasource, totals] of this.totalsOf) {
+      if (!isCounted(datasource)) continue
+      sum.loads += totals.loads
+      sum.drops += totals.drops
+      sum.markedUnused += totals.markedUnused
+      sum.unplaced += totals.unplaced
     }
+    return sum
   }
 
   of(row: number): SegmentForecast {

@@ -32,6 +32,7 @@ const explainerFor = (rules: readonly Rule[]): SegmentExplainer => {
     limits: { maxLoadsPerServer: 5, replicationThrottleLimit: 10 },
     now,
     isPaused: false,
+    seesCluster: true,
     overshadowedWaitUntil: undefined,
     unannounced: [],
     awaited: [],

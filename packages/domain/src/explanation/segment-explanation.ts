@@ -29,6 +29,8 @@ export interface ExplainedCluster {
   readonly now: number
   /** Whether coordination is paused. */
   readonly isPaused: boolean
+  /** Whether the caller may know how many replicas of segments of other datasources are queued or wait. */
+  readonly seesCluster: boolean
   /** Historicals whose segments the leader does not know yet. */
   readonly awaited: readonly UnreportedServer[]
   /** Names of servers that the configuration expects and that have not announced themselves, so nothing else is known about them. */

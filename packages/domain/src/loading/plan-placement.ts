@@ -36,6 +36,14 @@ export interface Unplaced {
   readonly exampleRow: number
   /** Size of the smallest of the segments. */
   readonly minSizeBytes: number
+  /** The same for each datasource with such segments, by number. */
+  readonly ofDatasources: ReadonlyMap<number, Pick<Unplaced, 'copies' | 'minSizeBytes'>>
+}
+
+/** Required replicas of a tier that a run could not assign, by reason. Counted by datasource, because there may be millions. */
+interface UnplacedTally extends Pick<Unplaced, 'tier' | 'reason' | 'exampleRow'> {
+  /** By number of the datasource. */
+  readonly counts: { copies: number; minSizeBytes: number }[]
 }
 
 /** Replicas of segments on servers, as two parallel lists of row and server numbers of the segment table. */
@@ -136,9 +144,7 @@ export class PlacementPlanner {
   private readonly tiers: readonly Tier[]
   private readonly tiersByName: ReadonlyMap<string, Tier>
   private plan: Plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
-  private readonly unplaced: { -readonly [Key in keyof Unplaced]: Unplaced[Key] }[] = []
-  /** Positions in `unplaced` by reason and tier. */
-  private readonly unplacedAt = new Map<UnplacedReason, Map<string, number>>()
+  private readonly unplaced = new Map<UnplacedReason, Map<string, UnplacedTally>>()
   private turn = 0
   private emitted = 0
 
@@ -328,7 +334,19 @@ export class PlacementPlanner {
 
   /** Returns the required replicas that could not be assigned so far. */
   allUnplaced(): readonly Unplaced[] {
-    return [...this.unplaced]
+    return [...this.unplaced.values()].flatMap((tallies) =>
+      [...tallies.values()].map(({ counts, ...unplaced }) => {
+        const ofDatasources = new Map<number, { copies: number; minSizeBytes: number }>()
+        let copies = 0
+        let minSizeBytes = Infinity
+        counts.forEach((count, datasource) => {
+          ofDatasources.set(datasource, count)
+          copies += count.copies
+          minSizeBytes = Math.min(minSizeBytes, count.minSizeBytes)
+        })
+        return { ...unplaced, copies, minSizeBytes, ofDatasources }
+      }),
+    )
   }
 
   /**
@@ -545,20 +563,25 @@ export class PlacementPlanner {
   private noteUnplaced(row: number, tier: string, reason: UnplacedReason, copies: number): void {
     this.emitted += 1
     this.onUnplaced(row, tier, reason, copies)
-    let places = this.unplacedAt.get(reason)
-    if (places === undefined) {
-      places = new Map()
-      this.unplacedAt.set(reason, places)
+    let tallies = this.unplaced.get(reason)
+    if (tallies === undefined) {
+      tallies = new Map()
+      this.unplaced.set(reason, tallies)
     }
-    const place = places.get(tier)
-    const sizeBytes = this.table.sizeOf[row]!
-    if (place !== undefined) {
-      const known = this.unplaced[place]!
-      known.copies += copies
-      known.minSizeBytes = Math.min(known.minSizeBytes, sizeBytes)
+    let tally = tallies.get(tier)
+    if (tally === undefined) {
+      tally = { tier, reason, exampleRow: row, counts: [] }
+      tallies.set(tier, tally)
+    }
+    const { sizeOf, groupOf, datasourceOf } = this.table
+    const datasource = datasourceOf[groupOf[row]!]!
+    const sizeBytes = sizeOf[row]!
+    const known = tally.counts[datasource]
+    if (known === undefined) {
+      tally.counts[datasource] = { copies, minSizeBytes: sizeBytes }
       return
     }
-    places.set(tier, this.unplaced.length)
-    this.unplaced.push({ tier, reason, copies, exampleRow: row, minSizeBytes: sizeBytes })
+    known.copies += copies
+    known.minSizeBytes = Math.min(known.minSizeBytes, sizeBytes)
   }
 }

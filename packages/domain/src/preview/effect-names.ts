@@ -10,7 +10,7 @@ export const effectNames = [
   'underReplicated',
   /** Replicas that no server has space for. */
   'doesNotFit',
-  /** Replicas that a rule requires in tiers without servers. */
+  /** Replicas that wait for servers: a rule requires them in tiers without servers. */
   'waitingForTier',
   /** Replicas that are dropped from one tier and loaded in another. */
   'moved',

@@ -24,4 +24,5 @@ export {
 export type { PreviewServer } from './servers-by-tier.ts'
 export type { CopyTally } from './tallies.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'
+export { tiersText } from './tiers-text.ts'
 export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'

@@ -918,7 +918,7 @@ describe('warnings', () => {
       rule: { index: 0, type: 'loadForever', source: 'datasource' },
       similarTier: 'hot',
       message:
-        'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hott], which has no servers, so no replicas are loaded (did you mean [hot]?)',
+        'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hott], which has no servers, so no replicas are loaded there (did you mean [hot]?)',
     })
   })
 
@@ -943,7 +943,7 @@ describe('warnings', () => {
         leaving,
       ).result.warnings.map(({ message }) => message)
     assert.deepEqual(messagesFor(1, ['h1', 'h2']), [
-      'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hot], whose servers are all decommissioning, so no replicas are loaded',
+      'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hot], whose servers are all decommissioning, so no replicas are loaded there',
     ])
     assert.deepEqual(messagesFor(2, ['h1']), [
       'Datasource [preview]: rule [0] [loadForever] requires 2 replicas in tier [hot], but that tier has only 1 server that is not decommissioning, and each server loads at most one replica',

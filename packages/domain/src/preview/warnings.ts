@@ -337,7 +337,7 @@ function* warningsOfRules(
         const similarTier = leaving === 0 ? similarName(tier, tiersWithServers) : undefined
         const suggestion = similarTier === undefined ? '' : ` (did you mean [${similarTier}]?)`
         const lack = leaving === 0 ? 'which has no servers' : 'whose servers are all decommissioning'
-        const message = `${subject}, ${lack}, so no replicas are loaded${suggestion}`
+        const message = `${subject}, ${lack}, so no replicas are loaded there${suggestion}`
         const similar = similarTier === undefined ? {} : { similarTier }
         yield { type: 'tierWithoutServers', dataSource, tier, rule, ...similar, message }
       } else {

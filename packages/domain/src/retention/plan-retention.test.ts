@@ -305,8 +305,19 @@ describe('a single run', () => {
       servers: loadingServers(servers),
       limits,
     })
-    assert.deepEqual([...run.tiersWithoutActiveServers()], [['hot', 5]])
-    assert.equal(run.tiersWithoutServers().size + run.tiersWithTooFewServers().size, 0)
+    assert.deepEqual(
+      [...run.lacking('tiersWithoutActiveServers')],
+      [
+        [
+          'hot',
+          [
+            { copies: 2, segments: new Map([[0, 2]]) },
+            { copies: 1, segments: new Map([[0, 1]]) },
+          ],
+        ],
+      ],
+    )
+    assert.equal(run.tiersWithoutServers().size + run.lacking('tiersWithTooFewServers').size, 0)
   })
 
   it('has a rule for every segment', () => {

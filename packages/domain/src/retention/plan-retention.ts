@@ -135,6 +135,32 @@ export class RetentionPlanner {
   }
 }
 
+/** Why the servers of a tier cannot load the replicas that rules require, whatever their space: a field of `PreparedWanted`. */
+export type TierLack = 'tiersWithoutServers' | 'tiersWithTooFewServers' | 'tiersWithoutActiveServers'
+
+/** Replicas that the same rules require in a tier and that its servers cannot load. */
+export interface LackingCopies {
+  /** Of each segment. */
+  readonly copies: number
+  /** Number of the segments of each datasource, given by number. */
+  readonly segments: ReadonlyMap<number, number>
+}
+
+/** Returns by tier which replicas its servers cannot load for a reason, given the number of segments by datasource and requirement. */
+export function lackingByTier(
+  reason: TierLack,
+  segmentsOf: ReadonlyMap<PreparedWanted, ReadonlyMap<number, number>>,
+): ReadonlyMap<string, readonly LackingCopies[]> {
+  const lacking = new Map<string, LackingCopies[]>()
+  for (const [wanted, segments] of segmentsOf)
+    for (const [tier, copies] of wanted[reason]) {
+      const known = lacking.get(tier)
+      if (known === undefined) lacking.set(tier, [{ copies, segments }])
+      else known.push({ copies, segments })
+    }
+  return lacking
+}
+
 /** One run, planned in parts so that the caller can do other work in between. */
 export class RetentionRun {
   private readonly table: SegmentTable
@@ -201,39 +227,35 @@ export class RetentionRun {
 
   /** Returns the replicas that rules require in tiers without servers, by tier. */
   tiersWithoutServers(): ReadonlyMap<string, number> {
-    return this.copiesByTier('tiersWithoutServers')
+    const copiesByTier = new Map<string, number>()
+    for (const [tier, lacking] of this.lacking('tiersWithoutServers')) {
+      let sum = 0
+      for (const { copies, segments } of lacking) for (const count of segments.values()) sum += copies * count
+      copiesByTier.set(tier, sum)
+    }
+    return copiesByTier
   }
 
-  /** Returns the replicas that rules require beyond the number of servers of a tier, by tier. */
-  tiersWithTooFewServers(): ReadonlyMap<string, number> {
-    return this.copiesByTier('tiersWithTooFewServers')
-  }
-
-  /** Returns the replicas that rules require in tiers whose servers are all decommissioning, by tier. */
-  tiersWithoutActiveServers(): ReadonlyMap<string, number> {
-    return this.copiesByTier('tiersWithoutActiveServers')
-  }
-
-  private copiesByTier(
-    field: 'tiersWithoutServers' | 'tiersWithTooFewServers' | 'tiersWithoutActiveServers',
-  ): Map<string, number> {
+  /** Returns the replicas that rules require and that the servers of a tier cannot load for a reason, by tier. */
+  lacking(reason: TierLack): ReadonlyMap<string, readonly LackingCopies[]> {
     const { table } = this
     // Counts segments first, then tiers, because a rule may list thousands of tiers.
-    const segments = new Map<PreparedWanted, number>()
+    const segmentsOf = new Map<PreparedWanted, Map<number, number>>()
     this.prepared.forEach((rules, number) => {
-      if (!rules.some((wanted) => wanted[field].length > 0)) return
+      if (!rules.some((wanted) => wanted[reason].length > 0)) return
+      const counts = new Map<PreparedWanted, number>()
       for (const group of table.groupsOf(number)) {
         const wanted = rules[table.ruleOf[group]!]
         if (wanted === undefined || table.hiddenOf[group] === 1) continue
-        segments.set(wanted, (segments.get(wanted) ?? 0) + table.memberCountOf[group]!)
+        counts.set(wanted, (counts.get(wanted) ?? 0) + table.memberCountOf[group]!)
+      }
+      for (const [wanted, count] of counts) {
+        const known = segmentsOf.get(wanted)
+        if (known === undefined) segmentsOf.set(wanted, new Map([[number, count]]))
+        else known.set(number, count)
       }
     })
-    const copiesByTier = new Map<string, number>()
-    for (const [wanted, count] of segments) {
-      for (const [tier, copies] of wanted[field])
-        copiesByTier.set(tier, (copiesByTier.get(tier) ?? 0) + copies * count)
-    }
-    return copiesByTier
+    return lackingByTier(reason, segmentsOf)
   }
 
   /** Returns the required replicas that no server was chosen for so far. */

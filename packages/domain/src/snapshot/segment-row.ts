@@ -82,6 +82,7 @@ export function formatSegmentRow({
   dimensions,
   metrics,
   lastCompactionState,
+  overshadowed,
 }: SnapshotSegment): Record<string, unknown> {
   const { dataSource, interval, version, partitionNum, partitions, sizeBytes, totalRows } = segment
   return {
@@ -94,6 +95,7 @@ export function formatSegmentRow({
     size: sizeBytes,
     totalRows,
     ...(lastCompactionState === undefined ? {} : { lastCompactionState }),
+    ...(overshadowed === undefined ? {} : { overshadowed }),
   }
 }
 

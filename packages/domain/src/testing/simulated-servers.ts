@@ -126,7 +126,7 @@ export function createPlanner(servers: readonly SimulatedServer[], limits: PlanL
       return planner.planSegment(table.rowOf(id), planner.prepare(wanted))
     },
     result: (): NamedPlan & {
-      readonly unplaced: readonly (Omit<Unplaced, 'exampleRow' | 'minSizeBytes'> & {
+      readonly unplaced: readonly (Pick<Unplaced, 'tier' | 'reason' | 'copies'> & {
         exampleSegmentId: string
       })[]
     } => {
@@ -135,8 +135,10 @@ export function createPlanner(servers: readonly SimulatedServer[], limits: PlanL
         loads: namedCopies(table, servers, plan.loads),
         drops: namedCopies(table, servers, plan.drops),
         cancelledLoads: namedCopies(table, servers, plan.cancelledLoads),
-        unplaced: planner.allUnplaced().map(({ exampleRow, minSizeBytes: _minSizeBytes, ...unplaced }) => ({
-          ...unplaced,
+        unplaced: planner.allUnplaced().map(({ tier, reason, copies, exampleRow }) => ({
+          tier,
+          reason,
+          copies,
           exampleSegmentId: table.idOf(exampleRow),
         })),
       }

@@ -55,6 +55,13 @@ const childrenOf = (pid: number): string[] =>
 const nicenessOf = (thread: string): string =>
   readFileSync(`${thread}/stat`, 'utf8').split(') ')[1]!.split(' ')[16]!
 
+/** A variable in the environment that a process was started with. */
+const variableOf = (pid: string, name: string): string | undefined =>
+  readFileSync(`/proc/${pid}/environ`, 'utf8')
+    .split('\0')
+    .find((entry) => entry.startsWith(`${name}=`))
+    ?.slice(name.length + 1)
+
 describe('a task process', () => {
   it('has a lower priority than the servers, in all of its threads', async () => {
     const seen = new Set<string>()
@@ -112,6 +119,20 @@ describe('a task process', () => {
     const end = await run({ order: index(indexTask('koalas', { type: 'inline', data: '{"t":"x"}' })) })
     assert.equal(end.kind, 'failed')
     assert.doesNotMatch(readFileSync(logFile, 'utf8'), /hunter2/)
+  })
+
+  it('finds libraries where its server finds them', async (context) => {
+    const { LD_LIBRARY_PATH } = process.env
+    process.env.LD_LIBRARY_PATH = [folder, LD_LIBRARY_PATH].filter((each) => each).join(':')
+    context.after(() => {
+      if (LD_LIBRARY_PATH === undefined) delete process.env.LD_LIBRARY_PATH
+      else process.env.LD_LIBRARY_PATH = LD_LIBRARY_PATH
+    })
+    const seen = new Set<string | undefined>()
+    await run({}, undefined, () => {
+      for (const pid of childrenOf(process.pid)) seen.add(variableOf(pid, 'LD_LIBRARY_PATH'))
+    })
+    assert.deepEqual(seen, new Set([process.env.LD_LIBRARY_PATH]))
   })
 
   it('reports an invalid task, and fails on an unexpected error', async () => {

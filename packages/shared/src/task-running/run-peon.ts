@@ -25,7 +25,7 @@ export async function runPeon(
       // This server's environment may contain passwords, so the rest is not passed on.
       const child = fork(peonFile, [], {
         stdio: ['ignore', log.fd, log.fd, 'ipc'],
-        env: { PATH: process.env.PATH, TZ: 'UTC', ...cacheVariable(), ...credentialVariables(order) },
+        env: { PATH: process.env.PATH, TZ: 'UTC', ...keptVariables(), ...credentialVariables(order) },
         serialization: 'advanced',
         execArgv: [],
       })
@@ -70,7 +70,11 @@ function credentialVariables({ storage }: PeonOrder): NodeJS.ProcessEnv {
   return Object.fromEntries(variables)
 }
 
-function cacheVariable(): NodeJS.ProcessEnv {
-  const cache = process.env.NODE_COMPILE_CACHE
-  return cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }
+/** What Node.js needs: its compile cache, and the folders with libraries that are missing in the system. */
+function keptVariables(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE, LD_LIBRARY_PATH } = process.env
+  return {
+    ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
+    ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }),
+  }
 }

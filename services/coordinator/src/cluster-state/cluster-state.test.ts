@@ -67,11 +67,11 @@ const run = async (result: Partial<RunResult> = {}) => {
   await segments.refresh()
   tracker.beginRun({ rules: current, config })({ ...quiet, ...result })
 }
-const shortageOf = (tier: string, kind: Shortage['kind'], text: string): Shortage => ({
+const shortageOf = (tier: string, kind: Shortage['kind'], copiesOf = new Map([[0, 3]])): Shortage => ({
   tier,
   kind,
-  text,
-  textWithoutCount: `${text} without a number`,
+  lacking: [{ copies: 1, segments: copiesOf }],
+  describe: (replicas) => `${kind}: ${replicas}`,
 })
 const stateFor = async (sees = (_: string) => true) =>
   (await tracker.current()).shownTo(testCaller((_action, _type, name) => sees(name)))
@@ -153,10 +153,8 @@ describe('a cluster is settled', () => {
   })
 
   it('despite a permanent shortage, which it shows', async () => {
-    const shortages = ['Tier [hot] has no space for 3 replicas']
-    await run({
-      shortages: shortages.map((text) => shortageOf('hot', 'do not load all replicas', text)),
-    })
+    const shortages = ['Tier [hot] do not load all replicas: 3 replicas']
+    await run({ shortages: [shortageOf('hot', 'do not load all replicas')] })
     assert.deepEqual(await stateFor(), {
       known: true,
       settled: true,
@@ -167,39 +165,59 @@ describe('a cluster is settled', () => {
     })
   })
 
-  it('does not name tiers that only datasources refer to that the caller may not read', async () => {
-    const rule = { type: 'loadForever', tieredReplicants: { secret: 1 } }
-    await saveRules(database, 'wiki', JSON.stringify([rule]), audit, today)
-    rules.invalidate()
-    const text = 'Tier [secret] has no servers for 1 replica'
-    await run({ shortages: [shortageOf('secret', 'have no servers', text)] })
-    assert.deepEqual((await stateFor((name) => name === 'wiki')).shortages, [text])
-    assert.deepEqual((await stateFor(() => false)).shortages, ['Tiers that have no servers: 1'])
-  })
-
-  it('does not count missing replicas for callers who may not read all datasources', async () => {
-    await storeSegments(database, [segment(1)])
-    const text = 'Tier [hot] has too few servers for 118 replicas'
-    await run({ shortages: [shortageOf('hot', 'have too few servers', text)] })
-    assert.deepEqual((await stateFor()).shortages, [text])
-    assert.deepEqual((await stateFor(() => false)).shortages, [`${text} without a number`])
+  it('with missing and queued replicas only of datasources that the caller may read', async () => {
+    const other = { ...segment(1), dataSource: 'other', id: segment(1).id.replace('wiki', 'other') }
+    await storeSegments(database, [segment(1), other])
+    await segments.refresh()
+    const [wiki, hidden] = ['wiki', 'other'].map((name) => servers.table.datasourceNumber(name)) as [
+      number,
+      number,
+    ]
+    const copies = new Map([
+      [wiki, 2],
+      [hidden, 116],
+    ])
+    await run({
+      done: { loads: 7, drops: 0, moves: 0, markedUnused: 0 },
+      shortages: [
+        shortageOf('hot', 'have too few servers', copies),
+        shortageOf('secret', 'have no servers', new Map([[hidden, 4]])),
+      ],
+    })
+    const [all, some] = [await stateFor(), await stateFor((name) => name === 'wiki')]
+    assert.deepEqual(all.shortages, [
+      'Tier [hot] have too few servers: 118 replicas',
+      'Tier [secret] have no servers: 4 replicas',
+    ])
+    assert.deepEqual(all.reasons, ['The last duty run requested changes: 7 loads'])
+    assert.deepEqual(some.shortages, ['Tier [hot] have too few servers: 2 replicas'])
+    assert.deepEqual(some.reasons, ['The last duty run requested changes'])
+    assert.deepEqual((await stateFor(() => false)).shortages, [])
+    await run()
+    const load = { action: 'load', sizeBytes: 10, sentAtMs: performance.now() } as const
+    servers.note('a', new Map([[other.id, load]]))
+    assert.deepEqual((await stateFor()).reasons, ['Load queues contain 1 load and 0 drops'])
+    assert.deepEqual((await stateFor((name) => name === 'wiki')).reasons, ['Load queues are not empty'])
   })
 
   it('without shortages of the last run that its servers contradict', async () => {
-    const shortage = (tier: string, kind: Shortage['kind']) => shortageOf(tier, kind, `${tier}: ${kind}`)
-    const noServers = shortage('cold', 'have no servers')
-    const tooFew = shortage('hot', 'have too few servers')
-    await run({ shortages: [noServers, tooFew] })
+    await run({
+      shortages: [shortageOf('cold', 'have no servers'), shortageOf('hot', 'have too few servers')],
+    })
+    const [noServers, tooFew] = [
+      'Tier [cold] have no servers: 3 replicas',
+      'Tier [hot] have too few servers: 3 replicas',
+    ]
     const shown = async () => (await tracker.current()).shortages
-    assert.deepEqual(await shown(), [noServers.text, tooFew.text])
+    assert.deepEqual(await shown(), [noServers, tooFew])
     report({ name: 'c', process: 'c', session: 'c', from: 0, to: 1, tier: 'cold' })
-    assert.deepEqual(await shown(), [tooFew.text])
+    assert.deepEqual(await shown(), [tooFew])
     report({ name: 'b', process: 'b', session: 'b', from: 0, to: 1 })
     assert.deepEqual(await shown(), [])
-    assert.deepEqual(tracker.lastShortages({ leaving: new Set(), clones: new Map() }).all, [])
+    assert.deepEqual(tracker.lastShortages({ leaving: new Set(), clones: new Map() }), [])
     const decommissioning = { leaving: new Set(['a', 'b']), clones: new Map() }
-    await run({ shortages: [shortage('hot', 'have only decommissioning servers')] })
-    assert.equal(tracker.lastShortages(decommissioning).all.length, 1)
+    await run({ shortages: [shortageOf('hot', 'have only decommissioning servers')] })
+    assert.equal(tracker.lastShortages(decommissioning).length, 1)
     assert.deepEqual(await shown(), [])
   })
 
@@ -265,7 +283,7 @@ describe('a cluster is settled', () => {
     })
   }
 
-  it('shows segments that servers failed to load', async () => {
+  it('shows segments that servers failed to load to callers who may read them', async () => {
     await storeSegments(database, [segment(1)])
     const rule = { type: 'loadForever', tieredReplicants: { hot: 1 } }
     await saveRules(database, 'wiki', JSON.stringify([rule]), audit, today)
@@ -276,6 +294,7 @@ describe('a cluster is settled', () => {
     assert.deepEqual((await tracker.current()).shortages, [
       'Server [a] failed to load 1 segment and may retry',
     ])
+    assert.deepEqual((await stateFor(() => false)).shortages, [])
     await saveConfig(database, coordinatorConfigName, '{"decommissioningNodes":["a"]}', 0, audit, today)
     assert.deepEqual((await tracker.current()).shortages, ['Server [a] failed to load 1 segment'])
     // Another server loaded it, so no rule requires the load any more.

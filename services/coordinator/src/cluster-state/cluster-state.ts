@@ -17,13 +17,13 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
+import { allDatasources, datasourcesReadableBy, type ReadableDatasources } from './readable-datasources.ts'
 import {
   type RunChanges,
   type RunInputs,
   type RunResult,
   remainingShortages,
   type Shortage,
-  type ShortageView,
   shortageSentences,
   shortageView,
   tierCapacities,
@@ -48,10 +48,7 @@ export interface ClusterState {
 
 /** The state of the cluster with everything in it. */
 export interface CompleteClusterState extends ClusterState {
-  /**
-   * Returns what a caller may see: without the names of tiers that only other datasources refer to, and without numbers that include
-   * replicas of datasources that the caller may not read.
-   */
+  /** Returns what a caller may see: nothing about the segments and replicas of datasources that it may not read. */
   shownTo(caller: Caller): Promise<ClusterState>
 }
 
@@ -65,14 +62,7 @@ export interface ClusterStateTracker {
   beginRun(inputs: RunInputs): (result: RunResult) => void
   current(): Promise<CompleteClusterState>
   /** Returns which replicas the last complete run could not assign, without those that the servers of now contradict. */
-  lastShortages(parts: ServerParts): LastShortages
-}
-
-/** The replicas that the last complete run could not assign to servers. */
-export interface LastShortages {
-  readonly all: readonly Shortage[]
-  /** Returns what a caller may see of them. */
-  viewOf(caller: Caller): Promise<ShortageView>
+  lastShortages(parts: ServerParts): readonly Shortage[]
 }
 
 interface CompleteRun extends RunResult {
@@ -110,8 +100,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       restarts += 1
     },
     unknownReasons: () => unknownReasons(cluster),
-    lastShortages: (parts) =>
-      lastShortagesOf(lastRun, segments, servers.loadingServers(performance.now(), parts)),
+    lastShortages: (parts) => lastShortagesOf(lastRun, servers.loadingServers(performance.now(), parts)),
     beginRun: (inputs) => {
       const startedIn = restarts
       const fingerprints = fingerprintsOf(cluster, inputs.config)
@@ -126,49 +115,58 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
         cluster.rules.current(),
         segments.refresh(),
       ])
-      const members = servers.loadingServers(performance.now(), serverPartsOf(config))
-      const failedLoads = failureSentences(cluster, { config, rules: currentRules }, members)
-      const { all: unassigned, viewOf } = lastShortagesOf(lastRun, segments, members)
-      const shortages = [...shortageSentences(unassigned), ...failedLoads]
-      const complete = (state: ClusterState): CompleteClusterState => ({
-        ...state,
-        shownTo: async (caller) => ({
-          ...state,
-          shortages: [...shortageSentences(unassigned, await viewOf(caller)), ...failedLoads],
-        }),
-      })
-      const paused = config.pauseCoordination
-      const unknown = unknownReasons(cluster)
-      if (unknown.length > 0)
-        return complete({
-          known: false,
-          settled: false,
-          paused,
-          reasons: unknown,
-          shortages,
-          scheduled: [],
-        })
-      const reasons = unsettledReasons(cluster, { config, rules: currentRules }, lastRun)
-      const waiting = lastRun?.waitingOvershadowed
-      const scheduled =
-        waiting === undefined ? [] : [`${overshadowedText(waiting)} at ${formatInstant(waiting.untilMs)}`]
-      return complete({
-        known: true,
-        settled: reasons.length === 0,
-        paused,
-        reasons,
-        shortages,
-        scheduled,
-      })
+      const inputs = { config, rules: currentRules }
+      const stateSeenBy = observeCluster(cluster, inputs, lastRun)
+      const complete = stateSeenBy(allDatasources)
+      // Usually, there is nothing to hide, and each change of the cluster is sent to every reader of the changes.
+      const isPublic = complete.settled && complete.shortages.length + complete.scheduled.length === 0
+      return {
+        ...complete,
+        shownTo: async (caller) => {
+          const readable = isPublic ? allDatasources : await datasourcesReadableBy(caller, segments.table)
+          return readable.all ? complete : stateSeenBy(readable)
+        },
+      }
     },
   }
 }
 
-/** Returns which servers failed to load segments that are still required. `members` are the servers without clones. */
+/** Looks at the cluster. Returns a function that returns its state as far as a reader of some datasources sees it. */
+function observeCluster(
+  cluster: TrackedCluster,
+  inputs: RunInputs,
+  lastRun: CompleteRun | undefined,
+): (readable: ReadableDatasources) => ClusterState {
+  const { servers } = cluster
+  const { config } = inputs
+  const members = servers.loadingServers(performance.now(), serverPartsOf(config))
+  const unassigned = lastShortagesOf(lastRun, members)
+  const unknown = unknownReasons(cluster)
+  const known = unknown.length === 0
+  const unsettled = known ? unsettledReasons(cluster, inputs, lastRun) : []
+  const waiting = known ? lastRun?.waitingOvershadowed : undefined
+  return (readable) => ({
+    known,
+    settled: known && unsettled.length === 0,
+    paused: config.pauseCoordination,
+    reasons: known ? unsettled.map((reason) => textOf(reason, readable)) : unknown,
+    shortages: [
+      ...shortageSentences(unassigned, shortageView(readable)),
+      ...failureSentences(cluster, inputs, members, readable),
+    ],
+    scheduled:
+      waiting === undefined
+        ? []
+        : [`${textOf(overshadowedReason(waiting), readable)} at ${formatInstant(waiting.untilMs)}`],
+  })
+}
+
+/** Returns which servers failed to load readable segments that are still required. `members` are the servers without clones. */
 function failureSentences(
   { context, segments: { table }, servers }: TrackedCluster,
   { config, rules }: RunInputs,
   members: readonly LoadingServer[],
+  { hasRow }: ReadableDatasources,
 ): string[] {
   const stateOf = judgeFailedLoads({
     table,
@@ -178,23 +176,18 @@ function failureSentences(
     now: context.clock.now(),
     isPaused: config.pauseCoordination,
   })
-  return servers.failedLoads(() => false, stateOf).map(({ name, ...failed }) => failedLoadsText(name, failed))
+  return servers
+    .failedLoads((id) => hasRow(table.rowOf(id)), stateOf)
+    .map(({ name, ...failed }) => failedLoadsText(name, { ...failed, lastError: undefined }))
 }
-
-/** Without shortages, nobody's permissions matter: each change of the cluster is sent to every reader of the changes. */
-const noShortages: LastShortages = { all: [], viewOf: async () => () => undefined }
 
 const lastShortagesOf = (
-  run: Pick<CompleteRun, 'shortages' | 'inputs' | 'servers'> | undefined,
-  { table }: SegmentInventory,
+  run: Pick<CompleteRun, 'shortages' | 'servers'> | undefined,
   servers: readonly LoadingServer[],
-): LastShortages => {
-  if (run === undefined || run.shortages.length === 0) return noShortages
-  return {
-    all: remainingShortages(run.shortages, tierCapacities(run.servers), tierCapacities(servers)),
-    viewOf: (caller) => shortageView(run.inputs.rules, table.datasourceNames, caller),
-  }
-}
+): readonly Shortage[] =>
+  run === undefined || run.shortages.length === 0
+    ? []
+    : remainingShortages(run.shortages, tierCapacities(run.servers), tierCapacities(servers))
 
 function fingerprintsOf(
   { segments: { table }, servers }: TrackedCluster,
@@ -248,28 +241,49 @@ function unknownReasons({
   return reasons
 }
 
+/** Why a cluster is not settled. Counts include segments of all datasources, so callers who may not read all see the other text. */
+interface UnsettledReason {
+  readonly text: string
+  readonly textWithoutCounts: string
+}
+
+const textOf = ({ text, textWithoutCounts }: UnsettledReason, { all }: ReadableDatasources): string =>
+  all ? text : textWithoutCounts
+
+const withoutCounts = (text: string): UnsettledReason => ({ text, textWithoutCounts: text })
+
 function unsettledReasons(
   cluster: TrackedCluster,
   inputs: RunInputs,
   lastRun: CompleteRun | undefined,
-): string[] {
+): UnsettledReason[] {
   const { servers } = cluster
-  const reasons: string[] = []
+  const reasons: UnsettledReason[] = []
   const queues = [...servers.queues().values()]
   const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
   const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
   if (loads + drops > 0)
-    reasons.push(`Load queues contain ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
-  if (inputs.config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
-  if (lastRun === undefined) return [...reasons, 'This leader has not completed a duty run yet']
+    reasons.push({
+      text: `Load queues contain ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`,
+      textWithoutCounts: 'Load queues are not empty',
+    })
+  if (inputs.config.pauseCoordination)
+    reasons.push(withoutCounts('Coordination is paused: [pauseCoordination] is [true]'))
+  if (lastRun === undefined)
+    return [...reasons, withoutCounts('This leader has not completed a duty run yet')]
   const { done, waitingOvershadowed } = lastRun
   const requested = changesIn(done)
   const changed = changedSince(lastRun, cluster, inputs)
-  if (requested.length > 0) reasons.push(`The last duty run requested changes: ${requested.join(', ')}`)
-  else if (changed.length > 0) reasons.push(`Changed since the last duty run: ${changed.join(', ')}`)
+  if (requested.length > 0)
+    reasons.push({
+      text: `The last duty run requested changes: ${requested.join(', ')}`,
+      textWithoutCounts: 'The last duty run requested changes',
+    })
+  else if (changed.length > 0)
+    reasons.push(withoutCounts(`Changed since the last duty run: ${changed.join(', ')}`))
   // Waiting may take minutes, in which nothing else changes.
   if (waitingOvershadowed !== undefined && waitingOvershadowed.untilMs <= Date.now())
-    reasons.push(overshadowedText(waitingOvershadowed))
+    reasons.push(overshadowedReason(waitingOvershadowed))
   return reasons
 }
 
@@ -280,8 +294,10 @@ const changesIn = ({ loads, drops, moves, markedUnused }: RunChanges): string[] 
   ...(markedUnused > 0 ? [`${countOf(markedUnused, 'segment')} marked as unused`] : []),
 ]
 
-const overshadowedText = ({ count }: WaitingOvershadowed): string =>
-  `${countOf(count, 'overshadowed segment')} will be marked as unused`
+const overshadowedReason = ({ count }: WaitingOvershadowed): UnsettledReason => ({
+  text: `${countOf(count, 'overshadowed segment')} will be marked as unused`,
+  textWithoutCounts: 'Overshadowed segments will be marked as unused',
+})
 
 /** Returns whether rules are the same. Unchanged lists stay the same objects when rules are read again. */
 export function haveSameRules(rules: RulesByName, others: RulesByName): boolean {

@@ -1,8 +1,17 @@
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export {
+  type ClusterState,
   type ClusterStateTracker,
   type CompleteClusterState,
   haveSameRules,
   trackClusterState,
 } from './cluster-state.ts'
-export { type RunResult, type Shortage, shortageSentences, shortagesOf, shortageView } from './run-result.ts'
+export { datasourcesReadableBy, type ReadableDatasources } from './readable-datasources.ts'
+export {
+  type RunResult,
+  type Shortage,
+  shortageSentence,
+  shortageSentences,
+  shortagesOf,
+  shortageView,
+} from './run-result.ts'

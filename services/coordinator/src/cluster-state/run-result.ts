@@ -1,11 +1,9 @@
-import type { TierShortage } from '@svc/domain/explanation'
 import type { LoadingServer, Unplaced } from '@svc/domain/loading'
-import type { RetentionRun } from '@svc/domain/retention'
-import { defaultRule, describeWantedCopies, type Rule, type RulesByName } from '@svc/domain/rules'
+import type { LackingCopies, RetentionRun, TierLack } from '@svc/domain/retention'
+import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import type { CoordinatorConfig } from '@svc/shared/coordinator-dynamic-config'
-import { accessTo, type Caller } from '@svc/shared/security'
-import { readsRules } from '../inventory/index.ts'
+import type { ReadableDatasources } from './readable-datasources.ts'
 
 /** What a run of the rules starts from, in addition to segments and servers. */
 export interface RunInputs {
@@ -36,57 +34,52 @@ export interface RunResult {
 }
 
 /** Replicas of a tier that rules require but its servers cannot load. */
-export interface Shortage extends TierShortage {
+export interface Shortage {
+  readonly tier: string
   readonly kind:
     | 'do not load all replicas'
     | 'have no servers'
     | 'have too few servers'
     | 'have only decommissioning servers'
-  /** Size of the smallest segment for which the tier has no space; undefined if it lacks something else. */
-  readonly minSizeBytes?: number
-  /** The sentence without the number of replicas, which includes those of all datasources. */
-  readonly textWithoutCount: string
+  readonly lacking: readonly LackingCopies[]
+  /** Size of the smallest segment of each datasource, given by number, for which the tier has no space. */
+  readonly minSizes?: ReadonlyMap<number, number>
+  /** Returns the sentence about a number of replicas, which is given in words. */
+  describe(replicas: string): string
 }
 
 /** Describes the replicas that a run could not assign, and those in tiers without servers, or with too few that load segments. */
-export function shortagesOf(
-  run: Pick<
-    RetentionRun,
-    'unplaced' | 'tiersWithoutServers' | 'tiersWithTooFewServers' | 'tiersWithoutActiveServers'
-  >,
-): Shortage[] {
-  const unplaced = run
-    .unplaced()
-    .map(({ tier, reason, copies, minSizeBytes }) =>
-      shortage(
-        tier,
-        'do not load all replicas',
-        copies,
-        (replicas) => unplacedText(reason, replicas),
-        reason === 'noRoom' ? minSizeBytes : undefined,
-      ),
-    )
-  const withoutServers = [...run.tiersWithoutServers()].map(([tier, copies]) =>
-    shortage(tier, 'have no servers', copies, (replicas) => `has no servers for ${replicas}`),
-  )
-  const withTooFewServers = [...run.tiersWithTooFewServers()].map(([tier, copies]) =>
-    shortage(
+export function shortagesOf(run: Pick<RetentionRun, 'unplaced' | 'lacking'>): Shortage[] {
+  const unplaced = run.unplaced().map(({ tier, reason, ofDatasources }): Shortage => {
+    const entries = [...ofDatasources]
+    const copies = new Map(entries.map(([datasource, one]) => [datasource, one.copies]))
+    return {
       tier,
+      kind: 'do not load all replicas',
+      lacking: [{ copies: 1, segments: copies }],
+      ...(reason === 'noRoom'
+        ? { minSizes: new Map(entries.map(([datasource, one]) => [datasource, one.minSizeBytes])) }
+        : {}),
+      describe: (replicas) => unplacedText(reason, replicas),
+    }
+  })
+  const inTiers = (lack: TierLack, kind: Shortage['kind'], describe: Shortage['describe']): Shortage[] =>
+    [...run.lacking(lack)].map(([tier, lacking]) => ({ tier, kind, lacking, describe }))
+  return [
+    ...unplaced,
+    ...inTiers('tiersWithoutServers', 'have no servers', (replicas) => `has no servers for ${replicas}`),
+    ...inTiers(
+      'tiersWithTooFewServers',
       'have too few servers',
-      copies,
       (replicas) => `has too few servers for ${replicas}: a server loads at most one replica of a segment`,
     ),
-  )
-  const withoutActiveServers = [...run.tiersWithoutActiveServers()].map(([tier, copies]) =>
-    shortage(
-      tier,
+    ...inTiers(
+      'tiersWithoutActiveServers',
       'have only decommissioning servers',
-      copies,
       (replicas) =>
         `has only decommissioning servers, which load no segments; rules require ${replicas} there`,
     ),
-  )
-  return [...unplaced, ...withoutServers, ...withTooFewServers, ...withoutActiveServers]
+  ]
 }
 
 function unplacedText(reason: Unplaced['reason'], replicas: string): string {
@@ -103,25 +96,6 @@ function unplacedText(reason: Unplaced['reason'], replicas: string): string {
       return `does not load ${replicas} yet because each run assigns at most [replicationThrottleLimit] additional replicas in a tier`
   }
 }
-
-/** Rules may name thousands of tiers without servers, and few sentences are ever shown, so they are created on demand. */
-const shortage = (
-  tier: string,
-  kind: Shortage['kind'],
-  copies: number,
-  describe: (replicas: string) => string,
-  minSizeBytes?: number,
-): Shortage => ({
-  tier,
-  kind,
-  ...(minSizeBytes === undefined ? {} : { minSizeBytes }),
-  get text() {
-    return `Tier [${tier}] ${describe(countOf(copies, 'replica'))}`
-  },
-  get textWithoutCount() {
-    return `Tier [${tier}] ${describe('some replicas')}`
-  },
-})
 
 /** The servers of a tier that count for its replicas: historicals without clones. */
 interface TierCapacity {
@@ -167,70 +141,50 @@ export function remainingShortages(
 // Maximum number of tiers to list. Rules may name thousands.
 const maxTiers = 20
 
-/** Returns the sentence about a shortage that a caller may see; undefined if it may not see the tier. */
-export type ShortageView = (shortage: Shortage) => string | undefined
+/** What a caller may see of shortages: only replicas of datasources that it may read. */
+export interface ShortageView {
+  /** Returns the number of replicas. */
+  copiesOf(shortage: Shortage): number
+  /** Returns the size of the smallest segment for which the tier has no space; undefined if it lacks something else. */
+  minSizeOf(shortage: Shortage): number | undefined
+}
 
-/** Returns the sentences of the first tiers of each kind, and the number of the others, which includes those without a sentence. */
-export const shortageSentences = (
-  shortages: readonly Shortage[],
-  sentenceOf: ShortageView = ({ text }) => text,
-): string[] =>
+/** Returns what a caller who may read these datasources sees of shortages. */
+export function shortageView({ has }: Pick<ReadableDatasources, 'has'>): ShortageView {
+  // Thousands of tiers of a rule share the same counts.
+  const known = new Map<LackingCopies['segments'], number>()
+  const countOfSegments = (segments: LackingCopies['segments']): number => {
+    let count = known.get(segments)
+    if (count === undefined) {
+      count = 0
+      for (const [datasource, number] of segments) if (has(datasource)) count += number
+      known.set(segments, count)
+    }
+    return count
+  }
+  return {
+    copiesOf: ({ lacking }) =>
+      lacking.reduce((sum, { copies, segments }) => sum + copies * countOfSegments(segments), 0),
+    minSizeOf: ({ minSizes = [] }) => {
+      let min: number | undefined
+      for (const [datasource, size] of minSizes) if (has(datasource)) min = Math.min(min ?? size, size)
+      return min
+    },
+  }
+}
+
+/** Returns the sentence about a shortage that a caller may see; undefined if it sees none of the replicas. */
+export function shortageSentence(shortage: Shortage, view: ShortageView): string | undefined {
+  const copies = view.copiesOf(shortage)
+  if (copies === 0) return undefined
+  return `Tier [${shortage.tier}] ${shortage.describe(countOf(copies, 'replica'))}`
+}
+
+/** Returns the sentences of the first tiers of each kind that a caller sees, and the number of the others that it sees. */
+export const shortageSentences = (shortages: readonly Shortage[], view: ShortageView): string[] =>
   [...Map.groupBy(shortages, ({ kind }) => kind)].flatMap(([kind, members]) => {
-    const first: string[] = []
-    for (const member of members) {
-      if (first.length === maxTiers) break
-      const sentence = sentenceOf(member)
-      if (sentence !== undefined) first.push(sentence)
-    }
-    const more = members.length - first.length
-    if (more === 0) return first
-    return [
-      ...first,
-      first.length === 0 ? `Tiers that ${kind}: ${more}` : `Other tiers that ${kind}: ${more}`,
-    ]
+    const seen = members.filter((shortage) => view.copiesOf(shortage) > 0)
+    const first = seen.slice(0, maxTiers).flatMap((shortage) => shortageSentence(shortage, view) ?? [])
+    const more = seen.length - first.length
+    return more === 0 ? first : [...first, `Other tiers that ${kind}: ${more}`]
   })
-
-/**
- * Returns what a caller may see of shortages. Their numbers of replicas include those of all datasources, so a caller that may not
- * read all of them, given by name, sees no numbers.
- */
-export async function shortageView(
-  rules: RulesByName,
-  dataSources: readonly string[],
-  caller: Caller,
-): Promise<ShortageView> {
-  const isShown = await isTierShown(rules, caller)
-  const seesAll = dataSources.every(await accessTo(caller, dataSources, 'SEE'))
-  return (shortage) => {
-    if (!isShown(shortage)) return undefined
-    return seesAll ? shortage.text : shortage.textWithoutCount
-  }
-}
-
-/**
- * Returns whether to show a caller the tier of a shortage. A tier without servers is only known from the rules that name it, so it is
- * shown only if they include default rules or rules of a datasource that the caller may read.
- */
-async function isTierShown(rules: RulesByName, caller: Caller): Promise<(shortage: Shortage) => boolean> {
-  const isReadable = readsRules(await accessTo(caller, rules.keys(), 'SEE'))
-  if ([...rules.keys()].every(isReadable)) return () => true
-  let shown: ReadonlySet<string> | undefined
-  return ({ kind, tier }) => {
-    if (kind !== 'have no servers') return true
-    shown ??= tiersIn([
-      ...[...rules.keys()].filter(isReadable).map((name) => rules.get(name)!),
-      [defaultRule],
-    ])
-    return shown.has(tier)
-  }
-}
-
-function tiersIn(lists: readonly (readonly Rule[])[]): ReadonlySet<string> {
-  const found = new Set<string>()
-  for (const list of lists)
-    for (const rule of list) {
-      const wanted = describeWantedCopies(rule)
-      if (wanted.action === 'load') for (const tier of wanted.tieredReplicants.keys()) found.add(tier)
-    }
-  return found
-}

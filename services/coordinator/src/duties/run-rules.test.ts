@@ -18,7 +18,7 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import { type RunResult, shortageSentences } from '../cluster-state/index.ts'
+import { type RunResult, shortageSentences, shortageView } from '../cluster-state/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { RequestJournal, runRules } from './index.ts'
 
@@ -101,7 +101,11 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     isLeader: (term) => term === leadingTerm,
     leaderSinceMs: () => ledSinceMs,
     clusterState: {
-      beginRun: () => (result) => results.push({ ...result, shortages: shortageSentences(result.shortages) }),
+      beginRun: () => (result) =>
+        results.push({
+          ...result,
+          shortages: shortageSentences(result.shortages, shortageView({ has: () => true })),
+        }),
     },
     reportedServers: {
       reported: async () => {

@@ -38,8 +38,10 @@ export function createRunWarnings(
     const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
     if (fullTiers.changes(unplaced.map(({ tier }) => tier))) {
       logger.warn('Not enough capacity in tier', {
-        unplaced: unplaced.map(({ exampleRow, minSizeBytes: _minSizeBytes, ...rest }) => ({
-          ...rest,
+        unplaced: unplaced.map(({ tier, reason, copies, exampleRow }) => ({
+          tier,
+          reason,
+          copies,
           exampleSegmentId: table.idOf(exampleRow),
         })),
       })

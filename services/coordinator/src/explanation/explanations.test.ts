@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { parseRules, type RulesByName } from '@svc/domain/rules'
+import type { Unplaced } from '@svc/domain/loading'
+import type { TierLack } from '@svc/domain/retention'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { importAuthor } from '@svc/domain/snapshot'
 import { formatInstant, formatInterval } from '@svc/domain/time'
@@ -25,7 +26,7 @@ import {
   storeSegments,
   testCaller,
 } from '@svc/shared/testing'
-import { type Shortage, shortagesOf, shortageView } from '../cluster-state/index.ts'
+import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
 import { firstDefaultRules } from '../endpoints/rules.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createExplanations } from './index.ts'
@@ -36,7 +37,6 @@ const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
 const awaited: { name: string; tier: string | undefined }[] = []
 let shortages: readonly Shortage[] = []
-let runRules: RulesByName = new Map()
 let isSettled = false
 const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
@@ -48,10 +48,7 @@ const state: Parameters<typeof createExplanations>[0] = {
   rules,
   reportedServers: { awaited: () => awaited },
   clusterState: {
-    lastShortages: () => ({
-      all: shortages,
-      viewOf: (caller) => shortageView(runRules, segments.table.datasourceNames, caller),
-    }),
+    lastShortages: () => shortages,
     current: async () => {
       const found = { reasons: [], scheduled: [], shortages: ['Server [h2] failed'] }
       const known = { ...found, known: true, settled: isSettled, paused: false }
@@ -72,6 +69,8 @@ const reader = callerWith()
 
 before(() => rules.start())
 beforeEach(async () => {
+  isSettled = false
+  shortages = []
   for (const table of [sql`segments`, sql`rules`]) await database.query(sql`DELETE FROM ${table}`)
   await ensureDefaultRules(database, firstDefaultRules)
   rules.invalidate()
@@ -98,65 +97,74 @@ function report(name: string, served: readonly Segment[], more: object = {}): vo
   })
   servers.take([next], 1, performance.now())
 }
+/** Returns shortages, given by tier and datasource. */
+function shortagesIn(
+  lacking: Partial<Record<TierLack, Record<string, Record<string, number>>>>,
+  unplaced: readonly Unplaced[] = [],
+): Shortage[] {
+  const partsOf = (copiesOf: Record<string, number>) =>
+    Object.entries(copiesOf).map(([name, copies]) => ({
+      copies,
+      segments: new Map([[segments.table.datasourceNumber(name), 1]]),
+    }))
+  return shortagesOf({
+    unplaced: () => unplaced,
+    lacking: (lack) =>
+      new Map(Object.entries(lacking[lack] ?? {}).map(([tier, copiesOf]) => [tier, partsOf(copiesOf)])),
+  })
+}
+/** Returns replicas without space in the tier `hot`, given by datasource. */
+const noRoom = (sizesOf: Record<string, { copies: number; minSizeBytes: number }>): Unplaced => ({
+  ...{ tier: 'hot', reason: 'noRoom', copies: 0, exampleRow: 0, minSizeBytes: 0 },
+  ofDatasources: new Map(
+    Object.entries(sizesOf).map(([name, size]) => [segments.table.datasourceNumber(name), size]),
+  ),
+})
+const wikiReader = testCaller(
+  (action, type, name) => action === 'READ' && (type === 'STATE' || name === 'wiki'),
+)
 const codesOf = (answer: object) =>
   (answer as { causes: readonly { code: string }[] }).causes.map(({ code }) => code)
 
 describe('the explanation of a segment', () => {
   it('names a tier without servers, no matter how many there are', async () => {
-    const tiers = new Map(Array.from({ length: 30 }, (_, index) => [`t${index}`, 2]))
-    shortages = shortagesOf({
-      unplaced: () => [],
-      tiersWithoutServers: () => tiers,
-      tiersWithTooFewServers: () => new Map(),
-      tiersWithoutActiveServers: () => new Map(),
-    })
+    const tiers = Array.from({ length: 30 }, (_, index) => [`t${index}`, { wiki: 2 }])
+    isSettled = true
+    shortages = shortagesIn({ tiersWithoutServers: Object.fromEntries(tiers) })
     assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
       'Tier [t29] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
-    shortages = []
   })
 
-  it('does not name tiers that occur only in rules of datasources that the caller may not read', async () => {
-    const listOf = (...tiers: string[]) =>
-      parseRules([
-        { type: 'loadForever', tieredReplicants: Object.fromEntries(tiers.map((one) => [one, 2])) },
-      ])
-    runRules = new Map([
-      ['_default', listOf('cold')],
-      ['wiki', listOf('open')],
-      ['koalas', listOf('secret', 'cold')],
-    ])
-    shortages = shortagesOf({
-      unplaced: () => [],
-      tiersWithoutServers: () => new Map(['cold', 'open', 'secret'].map((tier) => [tier, 2])),
-      tiersWithTooFewServers: () => new Map(),
-      tiersWithoutActiveServers: () => new Map(),
-    })
+  it('does not show tiers in which only datasources lack replicas that the caller may not read', async () => {
+    await storeSegments(database, [segment(1), segment(1, 'koalas')])
+    await segments.refresh()
     isSettled = true
+    shortages = shortagesIn({
+      tiersWithoutServers: { cold: { wiki: 1, koalas: 1 }, open: { wiki: 2 }, secret: { koalas: 2 } },
+    })
     const sentencesOf = async (caller: Caller) => (await explanations.ofCluster(caller)).sentences.slice(1)
-    const textOf = (tier: string) => `Tier [${tier}] has no servers for 2 replicas`
-    assert.deepEqual(await sentencesOf(operator), ['cold', 'open', 'secret'].map(textOf))
-    const limited = testCaller(
-      (action, type, name) => action === 'READ' && (type === 'STATE' || name === 'wiki'),
+    const textOf = (tier: string, replicas = '2 replicas') => `Tier [${tier}] has no servers for ${replicas}`
+    assert.deepEqual(
+      await sentencesOf(operator),
+      ['cold', 'open', 'secret'].map((tier) => textOf(tier)),
     )
-    assert.deepEqual(await sentencesOf(limited), [
-      textOf('cold'),
-      textOf('open'),
-      'Other tiers that have no servers: 1',
-    ])
+    assert.deepEqual(await sentencesOf(wikiReader), [textOf('cold', '1 replica'), textOf('open')])
+    // Replicas that the caller may not know are missing.
+    assert.deepEqual(await explanations.ofCluster(stateReader), {
+      state: 'settled',
+      sentences: ['The cluster has no used segments that you may read; there is nothing to load or drop'],
+    })
     assert.deepEqual((await explanations.ofTier('secret', operator)).sentences, [textOf('secret')])
-    assert.deepEqual((await explanations.ofTier('open', limited)).sentences, [textOf('open')])
+    assert.deepEqual((await explanations.ofTier('open', wikiReader)).sentences, [textOf('open')])
     const messageOf = async (tier: string) =>
-      await explanations.ofTier(tier, limited).then(
+      await explanations.ofTier(tier, wikiReader).then(
         () => '',
         ({ message }: Error) => message.replace(tier, ''),
       )
     assert.match(await messageOf('secret'), /^Tier \[\] does not exist/)
     assert.equal(await messageOf('secret'), await messageOf('missing'))
-    isSettled = false
-    shortages = []
-    runRules = new Map()
   })
 
   it('shows the last failure of a server, but not to callers who may not read servers', async () => {
@@ -179,6 +187,7 @@ describe('the explanation of a segment', () => {
       sentences: [
         'Server [h2] failed to load 1 segment (secret path: disk full) and may retry',
         'The next duty run starts in 3 s',
+        'Tier [hot] does not load 1 replica because the servers that have space failed to load them',
       ],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
@@ -200,10 +209,8 @@ describe('the explanation of a segment', () => {
       await explanations.ofCluster(stateReader),
       await explanations.ofServer('h2', stateReader),
       await explanations.ofTier('hot', stateReader),
-    ]) {
-      assert.match(JSON.stringify(answer), /ailed to load 1 segment and may retry"/)
-      assert.doesNotMatch(JSON.stringify(answer), /secret/)
-    }
+    ])
+      assert.doesNotMatch(JSON.stringify(answer), /secret|failed/)
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)
@@ -229,7 +236,10 @@ describe('the explanation of a segment', () => {
       next,
     ])
     await setRules({ hot: 2 })
-    assert.deepEqual(await sentencesOf(), [next])
+    assert.deepEqual(await sentencesOf(), [
+      next,
+      'Tier [hot] has too few servers for 1 replica: a server loads at most one replica of a segment',
+    ])
     await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
     rules.invalidate()
     assert.deepEqual(await sentencesOf(), [
@@ -256,17 +266,12 @@ describe('the explanation of a segment', () => {
 
   it('says that a server is full if the smallest segment that its tier has no space for does not fit', async () => {
     report('h1', [], { usedSizeBytes: 95 })
-    shortages = shortagesOf({
-      unplaced: () => [{ tier: 'hot', reason: 'noRoom', copies: 1, exampleRow: 0, minSizeBytes: 10 }],
-      tiersWithoutServers: () => new Map(),
-      tiersWithTooFewServers: () => new Map(),
-      tiersWithoutActiveServers: () => new Map(),
-    })
+    isSettled = true
+    shortages = shortagesIn({}, [noRoom({ wiki: { copies: 1, minSizeBytes: 10 } })])
     assert.equal(
       (await explanations.ofServer('h1', operator)).sentences.at(-1),
       'It is full: 5 B is free, and the smallest segment that is waiting for space in its tier needs 10 B',
     )
-    shortages = []
   })
 
   it('counts only segments and replicas of datasources that the caller may read', async () => {
@@ -274,20 +279,15 @@ describe('the explanation of a segment', () => {
     await storeSegments(database, all)
     await segments.refresh()
     report('h1', all, { usedSizeBytes: 95 })
-    shortages = shortagesOf({
-      unplaced: () => [{ tier: 'hot', reason: 'noRoom', copies: 4, exampleRow: 0, minSizeBytes: 10 }],
-      tiersWithoutServers: () => new Map(),
-      tiersWithTooFewServers: () => new Map([['hot', 118]]),
-      tiersWithoutActiveServers: () => new Map(),
-    })
-    const limited = testCaller(
-      (action, type, name) => action === 'READ' && (type === 'STATE' || name === 'wiki'),
-    )
+    isSettled = true
+    shortages = shortagesIn({ tiersWithTooFewServers: { hot: { wiki: 18, big: 100 } } }, [
+      noRoom({ big: { copies: 3, minSizeBytes: 6 }, wiki: { copies: 1, minSizeBytes: 10 } }),
+    ])
     const tooFew = (replicas: string) =>
       `Tier [hot] has too few servers for ${replicas}: a server loads at most one replica of a segment`
     for (const [caller, replicas] of [
       [operator, ['4 replicas', '118 replicas']],
-      [limited, ['some replicas', 'some replicas']],
+      [wikiReader, ['1 replica', '18 replicas']],
     ] as const)
       for (const { sentences } of [
         await explanations.ofCluster(caller),
@@ -298,10 +298,70 @@ describe('the explanation of a segment', () => {
           tooFew(replicas[1]),
         ])
     const served = async (caller: Caller) => (await explanations.ofServer('h1', caller)).sentences.join()
-    assert.match(await served(operator), /serves 3 segments: 95 B .* needs 10 B$/)
-    assert.match(await served(limited), /serves 1 segment: 95 B /)
-    assert.doesNotMatch(await served(limited), /needs/)
-    shortages = []
+    assert.match(await served(operator), /serves 3 segments: 95 B .* needs 6 B$/)
+    assert.match(await served(wikiReader), /serves 1 segment: 95 B .* needs 10 B$/)
+  })
+
+  it('shows queues without segments of datasources that the caller may not read', async () => {
+    const [own, other, dropped] = [segment(1), segment(1, 'big'), segment(2, 'big')]
+    await storeSegments(database, [own, other, dropped])
+    await segments.refresh()
+    await setRules({ hot: 1 })
+    report('h1', [dropped])
+    const request = (action: 'load' | 'drop') => ({ action, sizeBytes: 10, sentAtMs: performance.now() })
+    servers.note(
+      'h1',
+      new Map([
+        [other.id, request('load')],
+        [own.id, request('load')],
+        [dropped.id, request('drop')],
+      ]),
+    )
+    const textOf = async (caller: Caller) =>
+      JSON.stringify([
+        await explanations.ofCluster(caller),
+        await explanations.ofTier('hot', caller),
+        await explanations.ofServer('h1', caller),
+      ])
+    assert.equal((await textOf(operator)).match(/is loading 2 segments \(20 B\)/g)?.length, 3)
+    assert.equal((await textOf(operator)).match(/is dropping 1 segment/g)?.length, 3)
+    assert.equal((await textOf(wikiReader)).match(/is loading 1 segment \(10 B\)/g)?.length, 3)
+    assert.doesNotMatch(await textOf(wikiReader), /dropping|2 segments/)
+    assert.doesNotMatch(await textOf(stateReader), /[0-9] (load|drop)|is loading|is dropping/)
+    const placeOf = async (caller: Caller) =>
+      JSON.stringify((await explanations.ofSegment('wiki', own.id, caller)).next)
+    assert.match(await placeOf(operator), /at position \[\d\] of \[2\].*"place":/)
+    assert.match(await placeOf(wikiReader), /Server \[h1\] loads the segment"/)
+    assert.doesNotMatch(await placeOf(wikiReader), /position|place/)
+  })
+
+  it('counts in what the next run does only segments of datasources that the caller may read', async () => {
+    await storeSegments(database, [segment(1), segment(1, 'big'), segment(2, 'big')])
+    await segments.refresh()
+    await setRules({ hot: 1 })
+    await saveRules(
+      database,
+      'big',
+      JSON.stringify([{ type: 'loadForever', tieredReplicants: { hot: 1 } }]),
+      audit,
+      0,
+    )
+    rules.invalidate()
+    report('h1', [])
+    const sentencesOf = async (caller: Caller) => (await explanations.ofCluster(caller)).sentences
+    // Found by the last run, before the rules changed.
+    shortages = shortagesIn({ tiersWithoutServers: { old: { wiki: 5 } } })
+    assert.deepEqual(await sentencesOf(operator), ['The next duty run, in 3 s, requests 3 loads'])
+    assert.deepEqual(await sentencesOf(wikiReader), ['The next duty run, in 3 s, requests 1 load'])
+    await setRules({ hot: 1, missing: 2 })
+    assert.deepEqual(await sentencesOf(operator), [
+      'The next duty run, in 3 s, requests 3 loads',
+      'Tier [missing] has no servers for 2 replicas',
+    ])
+    assert.deepEqual((await explanations.ofTier('missing', operator)).sentences, [
+      'Tier [missing] has no servers for 2 replicas',
+    ])
+    await assert.rejects(explanations.ofTier('old', operator), { code: 'notFound' })
   })
 
   it('says that a server may retry a load only if the next runs may assign it', async () => {
@@ -357,6 +417,18 @@ describe('the explanation of a segment', () => {
     for (const name of ['v1', 'v2']) report(name, [], { process: 'p1' })
     assert.deepEqual((await explanations.ofServer('p1', operator)).sentences, [
       '[p1] is a process with 2 virtual servers, for example [v1]',
+    ])
+    servers.expire(performance.now() + 70_000, 900_000)
+    const expecting = createExplanations({
+      ...state,
+      context: { ...context, settings: { get: () => ['p1'] } as never },
+    })
+    assert.deepEqual((await expecting.ofServer('p1', operator)).sentences, [
+      '[p1] is a process with 2 virtual servers that stopped reporting, for example [v1]',
+    ])
+    assert.deepEqual((await expecting.ofTier('hot', operator)).sentences, [
+      'Tier [hot] has no servers',
+      '2 servers of tier [hot] stopped reporting, for example [v1]',
     ])
   })
 
@@ -430,18 +502,13 @@ describe('the explanation of a segment', () => {
   })
 
   it('does not say that a tier has no servers before they have reported', async () => {
-    const withoutServers = shortagesOf({
-      unplaced: () => [],
-      tiersWithoutServers: () => new Map([['cold', 2]]),
-      tiersWithTooFewServers: () => new Map(),
-      tiersWithoutActiveServers: () => new Map(),
-    })
     const one = segment(1)
     await storeSegments(database, [one])
     await segments.refresh()
     await setRules({ cold: 2 })
     report('h1', [])
-    shortages = withoutServers
+    isSettled = true
+    shortages = shortagesIn({ tiersWithoutServers: { cold: { wiki: 2 } } })
     for (const tier of ['cold', undefined]) {
       awaited.push({ name: 'c1', tier })
       const { sentences } = await explanations.ofTier('cold', operator)
@@ -461,13 +528,12 @@ describe('the explanation of a segment', () => {
     const { sentences } = await explanations.ofTier('cold', operator)
     assert.deepEqual(sentences, ['Tier [cold] has no servers for 2 replicas'])
     assert.deepEqual(codesOf(await explanations.ofSegment('wiki', one.id, operator)), ['tierWithoutServers'])
-    shortages = []
     awaited.push({ name: 'c1', tier: 'cold' })
     assert.match((await explanations.ofTier('cold', operator)).sentences.join(), /waiting for reports/)
     await assert.rejects(explanations.ofTier('warm', operator), {
       code: 'notFound',
       message:
-        /no rule in effect that you may read refers to it\. The leader is still waiting for reports from 1 server/,
+        /no segments that you may read require replicas in it\. The leader is still waiting for reports from 1 server/,
     })
     awaited.length = 0
   })

@@ -42,10 +42,20 @@ import {
   type UnusedCause,
   type UnusedCount,
 } from '@svc/shared/postgres'
-import { accessTo, type Caller } from '@svc/shared/security'
+import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
-import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
+import {
+  type ClusterState,
+  type ClusterStateTracker,
+  datasourcesReadableBy,
+  type ReadableDatasources,
+  type Shortage,
+  shortageSentence,
+  shortageSentences,
+  shortagesOf,
+  shortageView,
+} from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   type LoadMeter,
@@ -111,7 +121,10 @@ export function createExplanations(state: ExplainedState): Explanations {
       const isOfDatasource = row >= 0 && table.isUsed(row) && datasourceOf(table, row) === dataSource
       if (!isOfDatasource) return await unusedAnswer(cluster, dataSource, id, caller)
       const forecast = awaitsRun(cluster, row) ? await forecastOf(cluster) : idleRun
-      return answerOf(explainSegment(cluster, row, forecast), caller.can('READ', 'STATE', 'STATE'))
+      const canReadServers = caller.can('READ', 'STATE', 'STATE')
+      // Only answers with servers show places in queues.
+      const seesCluster = canReadServers && (await datasourcesReadableBy(caller, table)).all
+      return answerOf(explainSegment({ ...cluster, seesCluster }, row, forecast), canReadServers)
     },
     ofInterval: async (dataSource, interval, caller, signal) => {
       const cluster = await clusterOf(state)
@@ -121,8 +134,8 @@ export function createExplanations(state: ExplainedState): Explanations {
       return { ...found, ...unusedIn(unused, found.summary, caller) }
     },
     ofCluster: (caller) => explainWork(state, caller, forecastOf),
-    ofServer: (name, caller) => explainServer(state, name, caller),
-    ofTier: (tier, caller) => explainTier(state, tier, caller),
+    ofServer: (name, caller) => explainServer(state, name, caller, forecastOf),
+    ofTier: (tier, caller) => explainTier(state, tier, caller, forecastOf),
   }
 
   async function unusedAnswer(
@@ -151,46 +164,66 @@ const datasourceOf = (
   row: number,
 ): string => datasourceNames[numbers[groupOf[row]!]!]!
 
+/** Forecasts the next run of the cluster. */
+type ForecastOf = (cluster: ExplainedCluster) => Promise<RunForecast>
+
+/** What the leader knows about the work of the cluster and about the next run. */
+interface Outlook {
+  readonly config: CoordinatorConfig
+  readonly current: ClusterState
+  readonly readable: ReadableDatasources
+  /** When the next run starts, and what it decides; undefined if the cluster is loading or dropping segments, or need not. */
+  readonly nextRun: { readonly inMs: number; readonly forecast: RunForecast } | undefined
+  /** Replicas that rules require but the servers cannot load. */
+  readonly shortages: readonly Shortage[]
+}
+
+async function outlookOf(state: ExplainedState, caller: Caller, forecastOf: ForecastOf): Promise<Outlook> {
+  const { context, clusterState, segments, servers } = state
+  const [config, current, readable] = await Promise.all([
+    loadCoordinatorConfig(context.database),
+    clusterState.current().then((complete) => complete.shownTo(caller)),
+    datasourcesReadableBy(caller, segments.table),
+  ])
+  const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
+  const found = { config, current, readable }
+  if (!current.known || current.settled || config.pauseCoordination || !isQuiet)
+    return { ...found, nextRun: undefined, shortages: clusterState.lastShortages(serverPartsOf(config)) }
+  // The rules may have changed since the last run. Only a run shows what they require, and a minute may pass until the next one.
+  const cluster = await clusterOf(state)
+  const forecast = await forecastOf(cluster)
+  return { ...found, nextRun: { inMs: cluster.nextRun.inMs, forecast }, shortages: shortagesOf(forecast) }
+}
+
 async function explainWork(
   state: ExplainedState,
   caller: Caller,
-  forecastOf: (cluster: ExplainedCluster) => Promise<RunForecast>,
+  forecastOf: ForecastOf,
 ): Promise<ClusterExplanation> {
-  const { context, clusterState, segments, servers } = state
-  const [config, current] = await Promise.all([
-    loadCoordinatorConfig(context.database),
-    clusterState.current(),
-  ])
-  const { all: unassigned, viewOf } = clusterState.lastShortages(serverPartsOf(config))
-  const isPaused = config.pauseCoordination
-  const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
-  // Only a run shows whether a change requires anything, and a minute may pass until the next one.
-  const isForecast = current.known && !current.settled && !isPaused && isQuiet
-  const cluster = isForecast ? await clusterOf(state) : undefined
+  const { table } = state.segments
+  const { config, current, readable, nextRun, shortages } = await outlookOf(state, caller, forecastOf)
   return explainCluster({
     ...current,
-    isPaused,
-    shortages: shortageSentences(unassigned, await viewOf(caller)),
-    servers: await workOf(state, caller, config),
-    hasUsedSegments: segments.table.usedCount > 0,
+    isPaused: config.pauseCoordination,
+    seesCluster: readable.all,
+    shortages: shortageSentences(shortages, shortageView(readable)),
+    servers: await workOf(state, readable, config),
+    hasUsedSegments: table.datasourceNames.some(
+      (_, number) => readable.has(number) && table.usedCountOf(number) > 0,
+    ),
     nextRun:
-      cluster === undefined
+      nextRun === undefined
         ? undefined
-        : { inMs: cluster.nextRun.inMs, totals: (await forecastOf(cluster)).totals },
+        : { inMs: nextRun.inMs, totals: nextRun.forecast.totals(readable.has) },
   })
 }
 
 async function workOf(
   { context, servers, loadMeter, rules, segments: { table } }: ExplainedState,
-  caller: Caller,
+  { hasRow }: ReadableDatasources,
   config: CoordinatorConfig,
   { withClones = false } = {},
 ): Promise<ServerWork[]> {
-  const seesDatasource = await accessTo(caller, table.datasourceNames, 'SEE')
-  const sees = (id: string): boolean => {
-    const row = table.rowOf(id)
-    return row >= 0 && seesDatasource(datasourceOf(table, row))
-  }
   const current = await rules.current()
   const [parts, nowMs] = [serverPartsOf(config), performance.now()]
   const planned = servers.loadingServers(nowMs, parts)
@@ -203,61 +236,75 @@ async function workOf(
     now: context.clock.now(),
     isPaused: config.pauseCoordination,
   })
-  const failedOf = new Map(servers.failedLoads(sees, stateOf).map((failed) => [failed.name, failed]))
-  const queues = servers.queues()
+  const failed = servers.failedLoads((id) => hasRow(table.rowOf(id)), stateOf)
+  const failedOf = new Map(failed.map((one) => [one.name, one]))
+  const queues = servers.queues(hasRow)
   // Clones are not planned, so they are not among the servers for planning.
   const members = withClones ? servers.loadingServers(nowMs, { ...parts, clones: new Map() }) : planned
   return members.map((server) => ({
     server,
-    queuedDrops: queues.get(server.number)?.drops ?? 0,
+    queue: queues.get(server.number) ?? emptyQueue,
     rate: loadMeter.rateOf(server.name),
     failedLoads: failedOf.get(server.name) ?? { count: 0, retryable: 0, lastError: undefined },
   }))
 }
 
-async function explainServer(state: ExplainedState, name: string, caller: Caller): Promise<Sentences> {
-  const { context, segments, servers } = state
-  const config = await loadCoordinatorConfig(context.database)
+const emptyQueue = { loads: 0, loadSizeBytes: 0, drops: 0 }
+
+async function explainServer(
+  state: ExplainedState,
+  name: string,
+  caller: Caller,
+  forecastOf: ForecastOf,
+): Promise<Sentences> {
+  const {
+    segments: { table },
+    servers,
+  } = state
+  const { config, readable, shortages } = await outlookOf(state, caller, forecastOf)
   const parts = serverPartsOf(config)
-  const names = segments.table.datasourceNames
-  const seen = names.map(await accessTo(caller, names, 'SEE'))
-  const seesAll = !seen.includes(false)
+  const seen = table.datasourceNames.map((_, number) => readable.has(number))
   const found = servers.get(name)
-  const all = await workOf(state, caller, config, { withClones: true })
+  const all = await workOf(state, readable, config, { withClones: true })
   const work = all.find(({ server }) => server.name === name)
   if (found === undefined || work === undefined)
     return { sentences: [...explainUnknownServer(state, name), ...leavingSentences(parts, name)] }
-  const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
+  const queues = servers.queues(readable.hasRow)
+  const oldestMs = queues.get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()
   const source = parts.clones.get(name)
-  const { all: unassigned } = state.clusterState.lastShortages(parts)
+  const { minSizeOf } = shortageView(readable)
+  const waiting = shortages.flatMap((shortage) =>
+    shortage.tier === found.tier ? (minSizeOf(shortage) ?? []) : [],
+  )
   return {
     sentences: explainServerWork({
       ...work,
-      servedSegments: seesAll ? found.served.count() : found.served.countOf(seen),
+      servedSegments: readable.all ? found.served.count() : found.served.countOf(seen),
+      seesCluster: readable.all,
       lastReportAgeMs: nowMs - found.lastReportAtMs,
       oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
       cloneOf: source === undefined ? undefined : { source, isAvailable: servers.get(source) !== undefined },
-      maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
-      // The segment may be of any datasource.
-      minWaitingBytes: seesAll
-        ? unassigned.find(({ tier, minSizeBytes }) => tier === found.tier && minSizeBytes !== undefined)
-            ?.minSizeBytes
-        : undefined,
+      maxLoadsPerServer: loadingLimitsOf(config, table.usedCount, all.length).maxLoadsPerServer,
+      minWaitingBytes: waiting[0],
     }),
   }
 }
 
-async function explainTier(state: ExplainedState, tier: string, caller: Caller): Promise<Sentences> {
-  const config = await loadCoordinatorConfig(state.context.database)
+async function explainTier(
+  state: ExplainedState,
+  tier: string,
+  caller: Caller,
+  forecastOf: ForecastOf,
+): Promise<Sentences> {
+  const outlook = await outlookOf(state, caller, forecastOf)
+  const { config, readable } = outlook
   const parts = serverPartsOf(config)
-  const { all: unassigned, viewOf } = state.clusterState.lastShortages(parts)
-  const sentenceOf = await viewOf(caller)
-  const shortages = unassigned
-    .filter((shortage) => shortage.tier === tier)
-    .flatMap((shortage) => sentenceOf(shortage) ?? [])
-    .map((text) => ({ tier, text }))
-  const all = (await workOf(state, caller, config, { withClones: true })).filter(
+  const view = shortageView(readable)
+  const shortages = outlook.shortages.flatMap((shortage) =>
+    shortage.tier === tier ? (shortageSentence(shortage, view) ?? []) : [],
+  )
+  const all = (await workOf(state, readable, config, { withClones: true })).filter(
     ({ server }) => server.tier === tier && server.type === 'historical',
   )
   const members = all.filter(({ server }) => !parts.clones.has(server.name))
@@ -271,9 +318,12 @@ async function explainTier(state: ExplainedState, tier: string, caller: Caller):
   const isKnown = isNamed || all.length > 0 || unreported.some((server) => server.tier === tier)
   if (!isKnown)
     throw notFound(
-      `Tier [${tier}] does not exist: it has no servers, and no rule in effect that you may read refers to it${waitingText(state)}`,
+      `Tier [${tier}] does not exist: it has no servers, and no segments that you may read require replicas in it${waitingText(state)}`,
     )
-  return { sentences: explainTierWork(tier, { members, clones, shortages, unreported, unannounced }) }
+  const seesCluster = readable.all
+  return {
+    sentences: explainTierWork(tier, { members, clones, shortages, unreported, unannounced, seesCluster }),
+  }
 }
 
 const leavingSentences = ({ leaving }: ServerParts, name: string): string[] =>
@@ -294,8 +344,12 @@ function explainUnknownServer(state: ExplainedState, name: string): string[] {
       `[${name}] is a process with ${countOf(hosted.length, 'virtual server')}, for example [${hosted[0]!.name}]`,
     ]
   const lost = servers.lost().find((server) => server.name === name)
-  if (lost === undefined) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
-  return [lostText(lost)]
+  if (lost !== undefined) return [lostText(lost)]
+  const ofProcess = servers.lost().filter(({ process }) => process === name)
+  if (ofProcess.length === 0) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
+  return [
+    `[${name}] is a process with ${countOf(ofProcess.length, 'virtual server')} that stopped reporting, for example [${ofProcess[0]!.name}]`,
+  ]
 }
 
 /** Returns the historicals whose segments the leader does not know, and that are or may be in a tier. */
@@ -318,7 +372,7 @@ function unannouncedIn({
   const known = new Set([
     ...servers.servers().map(({ process }) => process),
     ...reportedServers.awaited().map(({ name }) => name),
-    ...servers.lost().map(({ name }) => name),
+    ...servers.lost().map(({ process }) => process),
   ])
   return settings.get('svc.coordinator.expectedServers').filter((name) => !known.has(name))
 }
@@ -368,6 +422,7 @@ async function clusterOf({
     limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
     now: clock.now(),
     isPaused: config.pauseCoordination,
+    seesCluster: true,
     awaited: reportedServers.awaited(),
     unannounced: unannouncedIn({ context: { clock, database, settings }, servers, reportedServers }),
     lost: servers

@@ -35,7 +35,7 @@ export interface ServerState {
 }
 
 /** A server that stopped reporting. */
-export type LostServerState = Pick<ServerState, 'name' | 'type' | 'tier' | 'lastReportAtMs'>
+export type LostServerState = Pick<ServerState, 'name' | 'process' | 'type' | 'tier' | 'lastReportAtMs'>
 
 interface MutableServer extends ServerState {
   readonly failed: FailedRequests
@@ -403,8 +403,8 @@ export class ServerInventory {
       ({ lastReportAtMs }) => nowMs - lastReportAtMs > this.silenceMs,
     )
     this.freeNumbers.push(...this.remove(silent))
-    for (const { name, type, tier, lastReportAtMs } of silent)
-      this.lostByName.set(name, { name, type, tier, lastReportAtMs })
+    for (const { name, process, type, tier, lastReportAtMs } of silent)
+      this.lostByName.set(name, { name, process, type, tier, lastReportAtMs })
     for (const name of [...this.lostByName.keys()].slice(0, -maxLost)) this.lostByName.delete(name)
     for (const { failed } of this.byName.values()) failed.deleteOld(nowMs)
     const { copies } = this.table
@@ -469,9 +469,12 @@ export class ServerInventory {
     return holders.sort(inOrder)
   }
 
-  /** Returns the unanswered requests of each server, by server number. */
-  queues(): ReadonlyMap<number, QueueSize> {
-    const { loads, loadSizeBytes, drops, oldestLoadAtMs } = this.queueColumns()
+  /**
+   * Returns the unanswered requests of each server, by server number. `isCounted` returns whether to count those for a segment, given
+   * by row.
+   */
+  queues(isCounted: (row: number) => boolean = () => true): ReadonlyMap<number, QueueSize> {
+    const { loads, loadSizeBytes, drops, oldestLoadAtMs } = this.queueColumns(isCounted)
     return new Map(
       [...this.byName.values()].map(({ number }) => [
         number,
@@ -487,8 +490,8 @@ export class ServerInventory {
 
   /**
    * Returns the servers that recently failed to load segments that are still missing, with the number of these segments
-   * and the last error. `stateOf` returns what becomes of the failed load of a segment on a server, given by number. Errors
-   * may name their segment, so only those of the segments for which `isShown` returns true are returned.
+   * and the last error. `stateOf` returns what becomes of the failed load of a segment on a server, given by number. Only segments
+   * for which `isShown` returns true count.
    */
   failedLoads(
     isShown: (id: string) => boolean,
@@ -497,14 +500,15 @@ export class ServerInventory {
     return [...this.byName.values()].sort(inOrder).flatMap(({ name, number, failed: all }) => {
       let retryable = 0
       const failed = [...all].filter(([id]) => {
+        if (!isShown(id)) return false
         const state = stateOf(id, number)
         if (state === 'retryable') retryable += 1
         return state !== 'obsolete'
       })
       if (failed.length === 0) return []
       let latest: FailedRequest | undefined
-      for (const [id, request] of failed)
-        if (isShown(id) && (latest === undefined || request.atMs >= latest.atMs)) latest = request
+      for (const [, request] of failed)
+        if (latest === undefined || request.atMs >= latest.atMs) latest = request
       return [{ name, count: failed.length, retryable, lastError: latest?.message }]
     })
   }
@@ -562,21 +566,22 @@ export class ServerInventory {
   }
 
   /** Returns the unanswered requests of the servers in columns by server number, because there may be millions of requests. */
-  private queueColumns() {
+  private queueColumns(isCounted: (row: number) => boolean = () => true) {
     const { copies, sizeOf } = this.table
     const loads = new Int32Array(this.nextNumber)
     const loadSizeBytes = new Float64Array(this.nextNumber)
     const drops = new Int32Array(this.nextNumber)
     const oldestLoadAtMs = new Float64Array(this.nextNumber).fill(Number.POSITIVE_INFINITY)
     copies.forEachPending((entry) => {
+      const row = copies.rowOf[entry] as number
+      if (!isCounted(row)) return
       const server = copies.serverOf[entry] as number
       if (((copies.flagsOf[entry] as number) & dropping) !== 0) {
         drops[server] = (drops[server] as number) + 1
         return
       }
       loads[server] = (loads[server] as number) + 1
-      loadSizeBytes[server] =
-        (loadSizeBytes[server] as number) + (sizeOf[copies.rowOf[entry] as number] as number)
+      loadSizeBytes[server] = (loadSizeBytes[server] as number) + (sizeOf[row] as number)
       const sentAtMs = copies.sentAtOf[entry] as number
       oldestLoadAtMs[server] = Math.min(oldestLoadAtMs[server] as number, sentAtMs)
     })

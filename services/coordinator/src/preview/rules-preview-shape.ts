@@ -64,7 +64,7 @@ const effectsShape = z
       copies,
     ),
     doesNotFit: affected('Replicas that no server has space for', copies),
-    waitingForTier: affected('Replicas that rules require in tiers without servers', {
+    waitingForTier: affected('Replicas that wait for servers: rules require them in tiers without servers', {
       ...copies,
       tiers: z
         .array(z.string())
