@@ -848,6 +848,8 @@ describe('the console', { skip }, () => {
       one.clientWidth,
     ])) as [number, number]
     assert.ok(needed <= available, `${needed} of ${available} pixels`)
+    await page.getByRole('button', { name: /^virtual servers / }).waitFor()
+    assert.equal(await page.getByText(/servers are back\.$/).count(), 0)
     await page.setViewportSize({ width: 1440, height: 900 })
     const reports = page.getByRole('button', { name: /^Calls from historical .* to coordinator / })
     await reports.focus()

@@ -27,10 +27,11 @@ const maxEvents = 30
 export function useTopologyServers(): readonly TopologyServer[] | undefined {
   const { data: nodes } = useClusterNodes(watchMs)
   const { data: leaders } = useLeaders()
-  const { data: dataServers } = useDataServers()
+  const { data: dataServers, isPending } = useDataServers()
   const seen = useRef(new Map<string, TopologyServer>())
   return useMemo(() => {
-    if (!nodes) return undefined
+    // Until the virtual servers are known, too, they would seem to come back.
+    if (!nodes || isPending) return undefined
     const listed = Object.entries(nodes).flatMap(([role, list]) =>
       list.map((node) => ({ role, name: `${node.host}:${node.tlsPort ?? node.plaintextPort}` })),
     )
@@ -48,7 +49,7 @@ export function useTopologyServers(): readonly TopologyServer[] | undefined {
     return [...seen.current].map(
       ([key, server]) => present.get(key) ?? { ...server, isLeader: false, isMissing: true },
     )
-  }, [nodes, leaders, dataServers])
+  }, [nodes, leaders, dataServers, isPending])
 }
 
 /** Whether a name is that of a historical which is missing now, and not of a virtual server. */

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type TaskStatus, useCaller } from '../cluster/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { ConfirmedButton, formatMinute, Name, Notice, Problem, useWork } from '../ui/index.ts'
@@ -12,9 +12,11 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
   const path = `/svc/indexer/v1/task/${encodeURIComponent(task.id)}`
   const isUnfinished = task.status === 'RUNNING'
   const log = useQuery({
-    queryKey: ['taskLog', task.id],
+    // Fetched once more when the task ends: its last lines, or all of them if there was no log before.
+    queryKey: ['taskLog', task.id, task.status],
     queryFn: async () => await (await send(`${path}/log?offset=-${logBytes}`)).text(),
     enabled: hasStarted(task),
+    placeholderData: keepPreviousData,
     retry: false,
     refetchInterval: isUnfinished ? 2000 : false,
   })
