@@ -82,7 +82,7 @@ async function runImport(options: ImportOptions): Promise<void> {
   printSkipped(result)
   const { home, from, segments, overshadowed, servers, tiers, rules, compactionConfigs } = result
   const parts = [
-    `${countOf(segments, 'segment')} (${overshadowed.toLocaleString('en-US')} overshadowed)`,
+    `${countOf(segments, 'segment')}${overshadowed === null ? '' : ` (${overshadowed.toLocaleString('en-US')} overshadowed)`}`,
     `${countOf(servers, 'virtual server')} (tiers: ${tiers.join(', ')})`,
     countOf(rules, 'rule list'),
     countOf(compactionConfigs, 'compaction configuration'),

@@ -37,8 +37,8 @@ export interface RehearsalResult {
   readonly home: string
   readonly from: string
   readonly segments: number
-  /** How many of them are overshadowed according to the source. */
-  readonly overshadowed: number
+  /** How many of them are overshadowed according to the source; null if it does not say so of every segment. */
+  readonly overshadowed: number | null
   readonly servers: number
   readonly tiers: readonly string[]
   /** Number of rule lists, including the cluster defaults. */
@@ -127,12 +127,12 @@ const partialFailure = ({ source, partialView }: ImportReport): Failure =>
   )
 
 function describe(home: string, from: string, snapshot: Snapshot): RehearsalResult {
-  const { segments, overshadowed, leftOut, problems, notices, documents } = snapshot
+  const { segments, overshadowed, saysOvershadowed, leftOut, problems, notices, documents } = snapshot
   return {
     home,
     from,
     segments,
-    overshadowed,
+    overshadowed: saysOvershadowed ? overshadowed : null,
     servers: documents.servers.length,
     tiers: [...new Set(documents.servers.map(({ tier }) => tier))],
     rules: documents.rules.size,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { differencesOf, type StoredImport } from './describe-import.ts'
+import { countsOf, differencesOf, type StoredImport } from './describe-import.ts'
 
 const stored = (snapshot: object): StoredImport =>
   ({
@@ -9,9 +9,10 @@ const stored = (snapshot: object): StoredImport =>
       overshadowed: 0,
       saysOvershadowed: true,
       nowUnused: new Map(),
-      documents: { unreadable: [] },
+      documents: { unreadable: [], servers: [], rules: new Map() },
       ...snapshot,
     },
+    segments: new Map(),
   }) as unknown as StoredImport
 
 const overshadowedIn = (snapshot: object): string[] =>
@@ -28,4 +29,10 @@ test('a report says whether it counts overshadowed segments, and how long they s
   assert.deepEqual(overshadowedIn({ saysOvershadowed: false }), [
     'are not counted, and will stay used for 900 s after each start of the rehearsal, which finds them itself',
   ])
+})
+
+test('overshadowed segments that the source does not name have no count', () => {
+  const countIn = (snapshot: object) => countsOf(stored(snapshot)).overshadowedSegments
+  assert.equal(countIn({ overshadowed: 3 }), 3)
+  assert.equal(countIn({ overshadowed: 3, saysOvershadowed: false }), null)
 })

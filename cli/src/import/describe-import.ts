@@ -22,7 +22,7 @@ export function countsOf({ snapshot, segments, placement, security }: StoredImpo
   const supervisors = seenValue(restrictedParts?.supervisors)
   return {
     segments: snapshot.segments,
-    overshadowedSegments: snapshot.overshadowed,
+    overshadowedSegments: snapshot.saysOvershadowed ? snapshot.overshadowed : null,
     unusedSegments: seenValue(restrictedParts?.unused) ?? null,
     sizeBytes: snapshot.sizeBytes,
     datasources: segments.size,

@@ -21,7 +21,7 @@ export interface ImportReport {
 /** Counts of what was read. Parts that were not read are null. */
 export interface ImportedCounts {
   readonly segments: number
-  readonly overshadowedSegments: number
+  readonly overshadowedSegments: number | null
   readonly unusedSegments: number | null
   readonly sizeBytes: number
   readonly datasources: number
@@ -96,7 +96,7 @@ function readLines(read: ImportedCounts): string[] {
   const known = (count: number | null, thing: string): string[] =>
     count === null ? [] : [countOf(count, thing)]
   return [
-    `${countOf(segments, 'used segment')} (${formatBytes(sizeBytes)}) in ${countOf(datasources, 'datasource')}, ${overshadowedSegments} overshadowed`,
+    `${countOf(segments, 'used segment')} (${formatBytes(sizeBytes)}) in ${countOf(datasources, 'datasource')}${overshadowedSegments === null ? '' : `, ${overshadowedSegments} overshadowed`}`,
     ...known(unusedSegments, 'unused segment'),
     `${countOf(read.servers, 'server')} in [${read.tiers.join('], [')}]${read.replicas === null ? '' : ` with ${countOf(read.replicas, 'replica')}`}`,
     countOf(read.ruleLists, 'rule list'),
