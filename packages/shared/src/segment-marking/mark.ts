@@ -40,7 +40,11 @@ export async function markSelectedUnused(
   )
 }
 
-/** Marks the selected segments as used unless they are overshadowed, with an audit entry. Returns how many changed. */
+/**
+ * Marks the selected segments as used unless they are overshadowed, with an audit entry. Returns how many changed. As in Druid 37,
+ * only segments of the selected versions can overshadow others if versions are selected; the coordinator marks segments that
+ * other versions overshadow as unused again.
+ */
 export async function markSelectedUsed(
   database: Database,
   dataSource: string,
@@ -69,7 +73,10 @@ async function change(
       const ids = selected.map(({ id }) => id)
       changed = await markUnused(transaction, ids, { kind: 'request', identity: audit.identity }, now)
     } else {
-      const around = (await loadOverlapping(transaction, dataSource, enclosing)).filter(({ used }) => used)
+      const { versions } = query
+      const around = (await loadOverlapping(transaction, dataSource, enclosing)).filter(
+        ({ used, version }) => used && (versions === undefined || versions.includes(version)),
+      )
       changed = await markUsed(transaction, planMarkUsed(selected, around), now)
     }
     if (changed > 0) {

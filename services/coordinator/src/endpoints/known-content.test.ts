@@ -562,8 +562,11 @@ describe('marking segments', () => {
     assert.deepEqual(await mark('markUnused', ['v1', 'v2']), changed(4))
     assert.deepEqual(await mark('markUsed', ['v2']), changed(1))
     assert.deepEqual(await usedOf('wiki'), idsOf(newer))
-    // Overshadowed segments stay unused.
-    assert.deepEqual(await mark('markUsed', ['v1']), changed(3))
+    // Among them one that a segment of another version overshadows, as in Druid 37.
+    assert.deepEqual(await mark('markUsed', ['v1']), changed(4))
+    assert.deepEqual(await usedOf('wiki'), idsOf(wiki1a, wiki1b, wiki2, wiki3, newer))
+    assert.deepEqual(await mark('markUnused', ['v1']), changed(4))
+    assert.deepEqual(await mark('markUsed', ['v1', 'v2']), changed(3), 'overshadowed segments stay unused')
     assert.deepEqual(await usedOf('wiki'), idsOf(wiki1a, wiki1b, wiki3, newer))
   })
 
