@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it, type TestContext } from 'node:test'
+import type { Redis } from 'ioredis'
 import { createTestStores, startTcpGate, waitUntil } from '../testing/index.ts'
 import {
   createRequestSender,
@@ -51,6 +52,10 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
     () => false,
   )
 
+/** The keys of the jobs in the queue of a process. */
+const jobsOf = (redis: Redis, process: string): Promise<string[]> =>
+  redis.keys(`${prefix}:load-${process.replaceAll(':', '_').replaceAll('[', '\\[')}:*[0-9]`)
+
 describe('requests to data servers', () => {
   it('reach their process unchanged', async (context) => {
     const { redis } = await openProducer(context)
@@ -84,9 +89,7 @@ describe('requests to data servers', () => {
     context.after(receiver.close)
     await waitUntil('all of them', () => ids.length === 3)
     assert.deepEqual(ids, ['a', 'b', 'c'])
-    const jobs = () =>
-      redis.keys(`${prefix}:load-${process.replaceAll(':', '_').replaceAll('[', '\\[')}:*[0-9]`)
-    await waitUntil('no job is left', async () => (await jobs()).length === 0)
+    await waitUntil('no job is left', async () => (await jobsOf(redis, process)).length === 0)
     await sender.close()
   })
 
@@ -194,7 +197,9 @@ describe('requests to data servers', () => {
       })
     const first = await open()
     await sender.send(process, batch(process, 'a'))
-    await waitUntil('it is running', () => taken === 1)
+    // Otherwise Redis might receive the acknowledgment, which also takes the next batch, after that batch.
+    await waitUntil('it is acknowledged', async () => (await jobsOf(redis, process)).length === 0)
+    assert.equal(taken, 1)
     await first.close()
     await sender.send(process, batch(process, 'b'))
     const second = await open()
