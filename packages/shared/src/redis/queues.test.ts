@@ -191,10 +191,13 @@ describe('requests to data servers', () => {
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
     let taken = 0
-    const open = () =>
-      receiveRequests(gated, process, 1, async () => {
+    const open = async () => {
+      const receiver = await receiveRequests(gated, process, 1, async () => {
         taken += 1
       })
+      context.after(receiver.close)
+      return receiver
+    }
     const first = await open()
     await sender.send(process, batch(process, 'a'))
     // Otherwise Redis might receive the acknowledgment, which also takes the next batch, after that batch.
