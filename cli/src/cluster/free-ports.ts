@@ -59,8 +59,7 @@ export async function reservePortOffset(options: WrittenOptions = {}): Promise<P
   const unmoved = planCluster(parseOptions({ ...options, portOffset: 0 }), surroundings)
   for (let attempt = 0; attempt < maxReservations; attempt++) {
     const portOffset = await freePortOffset(unmoved, atRandom())
-    const plan = planCluster(parseOptions({ ...options, portOffset }), surroundings)
-    const release = await reservePorts(portsInUse(plan).map(({ port }) => port))
+    const release = await reservePorts(portsInUse(unmoved).map(({ port }) => port + portOffset))
     if (release) return { portOffset, release }
   }
   throw noFreeOffset()

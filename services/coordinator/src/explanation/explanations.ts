@@ -61,6 +61,7 @@ import {
   type LoadMeter,
   type LostServerState,
   loadCoordinatorConfig,
+  type QueueSize,
   type ReportedServers,
   type SegmentInventory,
   type ServerInventory,
@@ -223,7 +224,7 @@ async function workOf(
   { hasRow }: ReadableDatasources,
   config: CoordinatorConfig,
   { withClones = false } = {},
-): Promise<ServerWork[]> {
+): Promise<(ServerWork & { readonly queue: QueueSize })[]> {
   const current = await rules.current()
   const [parts, nowMs] = [serverPartsOf(config), performance.now()]
   const planned = servers.loadingServers(nowMs, parts)
@@ -249,7 +250,12 @@ async function workOf(
   }))
 }
 
-const emptyQueue = { loads: 0, loadSizeBytes: 0, drops: 0 }
+const emptyQueue: QueueSize = {
+  loads: 0,
+  loadSizeBytes: 0,
+  drops: 0,
+  oldestLoadAtMs: Number.POSITIVE_INFINITY,
+}
 
 async function explainServer(
   state: ExplainedState,
@@ -269,8 +275,7 @@ async function explainServer(
   const work = all.find(({ server }) => server.name === name)
   if (found === undefined || work === undefined)
     return { sentences: [...explainUnknownServer(state, name), ...leavingSentences(parts, name)] }
-  const queues = servers.queues(readable.hasRow)
-  const oldestMs = queues.get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
+  const oldestMs = work.queue.oldestLoadAtMs
   const nowMs = performance.now()
   const source = parts.clones.get(name)
   const { minSizeOf } = shortageView(readable)
