@@ -84,8 +84,10 @@ function addSentences(
   withConnection(command)
     .option('--json', 'Print JSON')
     .action(async (...given: unknown[]) => {
-      const name = typeof given[0] === 'string' ? given[0] : ''
-      assertNamed('name', name)
+      // The explanation of the cluster has no name.
+      const [first] = given
+      if (typeof first === 'string') assertNamed('name', first)
+      const name = typeof first === 'string' ? first : ''
       const options = command.opts<ExplainOptions>()
       const client = await connect(options)
       const { readSentences } = await import('../inspection/index.ts')
