@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { isGeneratedPassword } from '@svc/domain/access'
 import { bundleOf } from '../bundles/index.ts'
 import { identify } from '../processes/index.ts'
 import {
@@ -124,6 +125,7 @@ test('secrets are long, random, stored, and readable only by the owner', () => {
   const home = openHome(folder)
   const first = ensureSecret(home, 'admin-password')
   assert.match(first, /^[\w-]{32}$/)
+  assert.ok(isGeneratedPassword(first))
   assert.equal(ensureSecret(home, 'admin-password'), first)
   assert.equal(readSecret(home, 'admin-password'), first)
   assert.notEqual(ensureSecret(home, 'redis-password'), first)

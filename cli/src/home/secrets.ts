@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { generatedPassword } from '@svc/domain/access'
 import type { HomeLayout } from './layout.ts'
 import { writeAtomically } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
@@ -34,7 +35,7 @@ export function readSecret(home: HomeLayout, name: SecretName): string | undefin
   }
 }
 
-/** The stored secret; if there is none, a new one of 32 random characters. */
+/** The stored secret; if there is none, a new generated one of 32 characters. */
 export function ensureSecret(home: HomeLayout, name: SecretName): string {
   const known = readSecret(home, name)
   // A full disk leaves an empty file, which was never used as a secret.
@@ -42,7 +43,7 @@ export function ensureSecret(home: HomeLayout, name: SecretName): string {
     chmodSync(secretFile(home, name), 0o600)
     return known
   }
-  return writeSecret(home, name, randomBytes(24).toString('base64url'))
+  return writeSecret(home, name, generatedPassword(randomBytes(24).toString('base64url')))
 }
 
 /** Stores a secret, replacing the previous one, and returns it. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   AbstractStartedContainer,
@@ -11,6 +10,7 @@ import { Agent, request } from 'undici'
 
 const routerPort = 9088
 const certificateFile = '/data/.svc/pki/authority.pem'
+const adminPasswordFile = '/data/.svc/secrets/admin-password'
 const startTimeoutMs = 120_000
 const loadTimeoutMs = 60_000
 const pollMs = 100
@@ -27,7 +27,6 @@ interface Datasource {
  * written for Apache Druid work unchanged. The coordinator runs once per second.
  */
 export class SvcContainer extends GenericContainer {
-  private readonly adminPassword = randomUUID()
   private readonly rules = new Map<string, readonly object[]>()
   private readonly datasources: Datasource[] = []
 
@@ -35,7 +34,6 @@ export class SvcContainer extends GenericContainer {
   constructor(image: string) {
     super(image)
     this.withExposedPorts(routerPort)
-    this.withEnvironment({ SVC_ADMIN_PASSWORD: this.adminPassword })
     this.withProperty('svc.api.aliases', '["druid"]')
     this.withProperty('svc.coordinator.period', 'PT1S')
     this.withWaitStrategy(Wait.forLogMessage(/Ready: /).withStartupTimeout(startTimeoutMs))
@@ -77,7 +75,8 @@ export class SvcContainer extends GenericContainer {
     const container = await this.startReportingLog()
     try {
       const { output: certificate } = await container.exec(['cat', certificateFile])
-      const started = new StartedSvcContainer(container, certificate, this.adminPassword)
+      const { output: adminPassword } = await container.exec(['cat', adminPasswordFile])
+      const started = new StartedSvcContainer(container, certificate, adminPassword)
       await started.prepare(this.rules, this.datasources)
       return started
     } catch (error) {
@@ -127,7 +126,7 @@ export class StartedSvcContainer extends AbstractStartedContainer {
     return 'admin'
   }
 
-  /** The password of that user, a random one. */
+  /** The password of that user: a random one, unless the environment sets another. */
   getAdminPassword(): string {
     return this.adminPassword
   }

@@ -10,6 +10,7 @@ export {
 export { type AuthenticatorStep, type DirectoryStep, directoryStepText } from './directory-step.ts'
 export { parseDistinguishedName } from './distinguished-name.ts'
 export { type AccessExplanation, type ExplainedAccess, explainAccess } from './explain.ts'
+export { generatedPassword, isGeneratedPassword } from './generated-password.ts'
 export { handshakeAdvice } from './handshake-advice.ts'
 export { fillFilter, filterFormatProblem, hasPlaceholder, isBalancedFilter } from './ldap-filter.ts'
 export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'

@@ -39,7 +39,7 @@ export function createMetadataLogins(onOutdated: OnOutdated | undefined): Metada
   const verification = createPasswordVerification()
 
   async function renew(authenticator: string, user: string, password: string, outdated: Credentials) {
-    if (!onOutdated || !isOutdated(outdated)) return
+    if (!onOutdated || !isOutdated(password, outdated)) return
     const renewed = await verification.hash(password)
     await onOutdated(authenticator, user, outdated, renewed)
   }

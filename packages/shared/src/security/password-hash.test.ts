@@ -1,7 +1,23 @@
 import assert from 'node:assert/strict'
-import { scryptSync } from 'node:crypto'
-import { describe, it } from 'node:test'
-import { type Credentials, hashPassword, unknownUserCredentials, verifyPassword } from './password-hash.ts'
+import crypto, { scryptSync } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import { after, describe, it, mock } from 'node:test'
+import { generatedPassword } from '@svc/domain/access'
+import {
+  type Credentials,
+  hashPassword,
+  isOutdated,
+  unknownUserCredentials,
+  verifyPassword,
+} from './password-hash.ts'
+
+/** Records hash computations, and still does them. */
+const hashing = mock.method(crypto, 'scrypt')
+syncBuiltinESMExports()
+after(() => {
+  hashing.mock.restore()
+  syncBuiltinESMExports()
+})
 
 const parameters = { algorithm: 'scrypt', cost: 16, blockSize: 1, parallelization: 1 } as const
 
@@ -74,5 +90,28 @@ describe('the hash of a password', () => {
 
   it('of an unknown user matches no password', async () => {
     assert.equal(await verifyPassword('x', unknownUserCredentials), false)
+  })
+
+  it('takes almost no work for a generated password, which nobody can guess', async () => {
+    const generated = generatedPassword('AbCdEfGhIjKlMnOpQrStUvWxY')
+    const credentials = await hashPassword(generated)
+    assert.deepEqual([credentials.cost, credentials.blockSize, credentials.parallelization], [2, 8, 1])
+    assert.equal(await verifyPassword(generated, credentials), true)
+    assert.equal(isOutdated(generated, credentials), false)
+    assert.equal(isOutdated('correct horse', credentials), true)
+    assert.equal(isOutdated(generated, await hashPassword('correct horse')), true)
+  })
+
+  it('takes as much work for a wrong password as for an unknown user, even if the password was generated', async () => {
+    const stored = await hashPassword(generatedPassword('AbCdEfGhIjKlMnOpQrStUvWxY'))
+    for (const credentials of [stored, await hashPassword('correct horse'), unknownUserCredentials]) {
+      hashing.mock.resetCalls()
+      assert.equal(await verifyPassword('wrong horse', credentials), false)
+      const costs = hashing.mock.calls.map(({ arguments: [, , , { N = 0, p = 0 }] }) => N * p)
+      assert.deepEqual(
+        costs.filter((cost) => cost > 2),
+        [2 ** 14 * 5],
+      )
+    }
   })
 })

@@ -22,7 +22,6 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
@@ -45,15 +44,16 @@ import org.testcontainers.utility.DockerImageName;
 public class SvcContainer extends GenericContainer<SvcContainer> {
   private static final int ROUTER_PORT = 9088;
   private static final String CERTIFICATE = "/data/.svc/pki/authority.pem";
+  private static final String ADMIN_PASSWORD = "/data/.svc/secrets/admin-password";
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(1);
   private static final Duration POLL = Duration.ofMillis(100);
   private static final int MAX_LOG_LINES = 20;
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final String adminPassword = UUID.randomUUID().toString();
   private final Map<String, String> rules = new LinkedHashMap<>();
   private final Map<String, Datasource> datasources = new LinkedHashMap<>();
+  private String adminPassword;
   private String certificate;
   private SSLContext sslContext;
   private HttpClient client;
@@ -69,7 +69,6 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
   public SvcContainer(DockerImageName image) {
     super(image);
     withExposedPorts(ROUTER_PORT);
-    withEnv("SVC_ADMIN_PASSWORD", adminPassword);
     withProperty("svc.api.aliases", "[\"druid\"]");
     withProperty("svc.coordinator.period", "PT1S");
     waitingFor(new ReadyStrategy().withStartupTimeout(START_TIMEOUT));
@@ -110,7 +109,7 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
     return "admin";
   }
 
-  /** The password of {@link #getAdminUser}, a random one. */
+  /** The password of {@link #getAdminUser}: a random one, unless the environment sets another. */
   public String getAdminPassword() {
     return adminPassword;
   }
@@ -177,13 +176,18 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
 
   @Override
   protected void containerIsStarted(InspectContainerResponse info) {
-    certificate = copyFileFromContainer(CERTIFICATE, file -> new String(file.readAllBytes(), StandardCharsets.UTF_8));
+    certificate = textOf(CERTIFICATE);
+    adminPassword = textOf(ADMIN_PASSWORD);
     sslContext = contextTrusting(certificate);
     client = HttpClient.newBuilder().sslContext(sslContext).build();
     rules.forEach((name, json) -> send("POST", "/svc/coordinator/v1/rules/" + encoded(name), json));
     datasources.entrySet().stream().map(entry -> submit(entry.getKey(), entry.getValue())).toList()
         .forEach(this::awaitTask);
     if (!datasources.isEmpty()) awaitLoaded();
+  }
+
+  private String textOf(String path) {
+    return copyFileFromContainer(path, file -> new String(file.readAllBytes(), StandardCharsets.UTF_8));
   }
 
   private String submit(String name, Datasource data) {
