@@ -9,6 +9,7 @@ export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const supervisor = 'up-detached-process'
 const supervisorOfTests = 'cluster-process'
 const supervisorOfImage = 'cluster'
+const serversOfImage = 'container'
 
 /** The files that run as the processes of a cluster, by the names of their bundles. */
 const servers = {
@@ -41,7 +42,7 @@ export const programsOfPackage = {
 export const programsOfImage = {
   ...programs,
   svc: 'cli/src/npm-package/command.ts',
-  container: 'container/src/main.ts',
+  [serversOfImage]: 'container/src/main.ts',
   [supervisorOfImage]: 'container/src/cluster.ts',
   health: 'container/src/health.ts',
 }
@@ -85,15 +86,16 @@ export async function bundle(folder, entryPoints, { place = folder, reword } = {
 }
 
 /**
- * A program also loads what other programs of its group import from the same `index.ts`. The supervisors run as long as a
- * cluster and need little, so they have a group of their own: that halves their memory.
+ * A program also loads what other programs of its group import from the same `index.ts`, and the more programs share parts in
+ * different ways, the more files each of them loads. So the supervisors, which run as long as a cluster and need little, and
+ * the servers have groups of their own.
  */
 function groupsOf(entryPoints) {
-  const isSupervisor = ([name]) => [supervisor, supervisorOfTests, supervisorOfImage].includes(name)
-  const all = Object.entries(entryPoints)
-  return [all.filter(isSupervisor), all.filter((entry) => !isSupervisor(entry))]
-    .filter((group) => group.length > 0)
-    .map((group) => Object.fromEntries(group))
+  const groups = Object.groupBy(Object.entries(entryPoints), ([name]) => {
+    if ([supervisor, supervisorOfTests, supervisorOfImage].includes(name)) return 'supervisors'
+    return name in servers || name === serversOfImage ? 'servers' : 'others'
+  })
+  return Object.values(groups).map((group) => Object.fromEntries(group))
 }
 
 async function bundleGroup(folder, entryPoints, { place, plugin }) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseOptions } from '../cluster-options/index.ts'
 import { homeLayout } from '../home/index.ts'
 import { reservePortOffset } from './free-ports.ts'
-import { parseOptions } from './options.ts'
 import { planCluster, portsInUse } from './plan-cluster.ts'
 
 test('clusters that start at the same time reserve different ports', async (context) => {

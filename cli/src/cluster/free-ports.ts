@@ -3,8 +3,8 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { conflict, unavailable } from '@svc/domain/failure'
+import { parseOptions, type WrittenOptions } from '../cluster-options/index.ts'
 import { homeLayout } from '../home/index.ts'
-import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, portsInUse } from './plan-cluster.ts'
 
 /**

@@ -1,11 +1,12 @@
 /** A cluster on this machine: plans it from options, starts it, reports its state, and stops it. */
+
+export * from '../cluster-options/index.ts'
 export { usesStoredAdmin } from './admin-password.ts'
 export * from './cluster-status.ts'
 export * from './end-cluster.ts'
 export * from './free-ports.ts'
 export * from './health.ts'
 export * from './new-home.ts'
-export * from './options.ts'
 export * from './plan-cluster.ts'
 export * from './properties-text.ts'
 export * from './revocation-readers.ts'

@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
+import type { CountedRole, PlanOptions, Role } from '../cluster-options/index.ts'
 import { type HomeLayout, type SecretName, secretFile } from '../home/index.ts'
 import { directoryProperties } from '../ldap/index.ts'
 import { keyStoreFile, revocationFile, trustStoreFile } from '../pki/index.ts'
 import { postgresUser } from '../postgres/index.ts'
-import type { CountedRole, PlanOptions, Role } from './options.ts'
 
 /** Properties of a service by name. */
 export type Properties = Readonly<Record<string, string>>

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
+import { parseOptions, type WrittenOptions } from '../cluster-options/index.ts'
 import {
   cacheFolder,
   deleteHome,
@@ -37,7 +38,6 @@ import { ClusterProcesses } from './cluster-processes.ts'
 import { endLeftovers } from './end-cluster.ts'
 import { checkPortsAreFree } from './free-ports.ts'
 import { createHealthProbe, fetchHealth, isListening } from './health.ts'
-import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, type ServicePlan } from './plan-cluster.ts'
 import {
   checkAdminPassword,

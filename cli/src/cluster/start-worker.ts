@@ -1,6 +1,7 @@
 import { conflict, invalidInput, timedOut, unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import { retry } from '@svc/shared/retry'
+import { parseOptions } from '../cluster-options/index.ts'
 import {
   claimAddedProcess,
   type HomeLayout,
@@ -15,7 +16,6 @@ import { lastErrorIn, lastLines } from '../logs/index.ts'
 import { type ProcessEnd, Supervisor } from '../supervisor/index.ts'
 import { isPortFree } from './free-ports.ts'
 import { fetchHealth } from './health.ts'
-import { parseOptions } from './options.ts'
 import { type Properties, planAddedWorker, portOffsetOf, type ServicePlan } from './plan-cluster.ts'
 import { certificatesFor } from './prepare-home.ts'
 import { readTrusted } from './read-trusted.ts'

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { parseOptions } from '../cluster-options/index.ts'
 import { homeLayout } from '../home/index.ts'
-import { parseOptions } from './options.ts'
 import { unservedTiers } from './unserved-tiers.ts'
 
 test('tiers of an earlier start that have no historicals now are known by their caches', () => {

@@ -5,8 +5,8 @@ import { stackOf } from '@svc/shared/runtime'
 import { startCluster } from '../cluster/index.ts'
 import { keepConsoleCurrent } from '../console-build/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
+import { summarize } from './summarize-cluster.ts'
 import type { DetachedMessage, DetachedOptions } from './up-detached.ts'
-import { summarize } from './up-summary.ts'
 
 const { signal, requested } = stopRequest()
 const options = await new Promise<DetachedOptions>((resolve) => {
@@ -20,7 +20,10 @@ try {
     onCoordinator: (url) => report({ kind: 'coordinator', url }),
   })
   report({ kind: 'ready', summary: summarize(cluster) })
-  keepConsoleCurrent((problem) => console.error(problem))
+  const keepCurrent = () => keepConsoleCurrent((problem) => console.error(problem))
+  // While the command still waits until the cluster is known, every processor is busy.
+  if (process.connected) process.once('disconnect', keepCurrent)
+  else keepCurrent()
   await requested
   await cluster.stop()
   process.exit(exitStatus.done)

@@ -2,7 +2,8 @@ import { type StartOptions, startCluster } from '../cluster/index.ts'
 import { keepConsoleCurrent } from '../console-build/index.ts'
 import { stopRequest } from '../exit/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
-import { printSummary, stepDisplay, summarize } from './up-summary.ts'
+import { summarize } from './summarize-cluster.ts'
+import { printSummary, stepDisplay } from './up-summary.ts'
 
 /** Options of a run in the foreground, in addition to those of the cluster. */
 export interface ForegroundOptions extends StartOptions {

@@ -1,14 +1,6 @@
-import { loadSettings, requiresLogin } from '@svc/shared/config'
-import {
-  type Cluster,
-  commonPropertiesFile,
-  type NotReady,
-  runtimePropertiesFile,
-  unservedTiers,
-} from '../cluster/index.ts'
-import { homeArgument, secretFile } from '../home/index.ts'
-import { type SampleUser, sampleUsers } from '../ldap/index.ts'
-import { trustStoreFile } from '../pki/index.ts'
+import type { NotReady } from '../cluster/index.ts'
+import { homeArgument } from '../home/index.ts'
+import type { SampleUser } from '../ldap/index.ts'
 import { columnsOf, emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 
 /** What is printed once a cluster runs; plain data, so that a detached process can send it. */
@@ -37,39 +29,6 @@ export interface Summary {
   readonly requiresLogin: boolean
   /** The users of the sample directory; none without --ldap. */
   readonly directoryUsers: readonly SampleUser[]
-}
-
-/** The summary of a cluster that just started. */
-export function summarize(cluster: Cluster): Summary {
-  const notReady = new Set(cluster.notReady.map(({ instance }) => instance))
-  return {
-    home: cluster.home.root,
-    profile: cluster.plan.options.profile,
-    routerUrl: cluster.routerUrl,
-    coordinatorUrl: cluster.urls.coordinator!,
-    processes: cluster.processes().map(({ role, instance, url, process }) => ({
-      role,
-      instance,
-      url,
-      port: Number(new URL(url).port),
-      pid: process?.pid ?? null,
-      state: notReady.has(instance) ? 'not ready' : 'ready',
-    })),
-    notReady: cluster.notReady,
-    unservedTiers: unservedTiers(cluster.home, cluster.plan),
-    adminPasswordFile:
-      cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
-    certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
-    certificate: cluster.trusted ?? null,
-    requiresLogin: routerRequiresLogin(cluster),
-    directoryUsers: cluster.plan.options.ldap ? sampleUsers : [],
-  }
-}
-
-function routerRequiresLogin({ home, plan }: Cluster): boolean {
-  const { instance } = plan.services.find(({ url }) => url === plan.routerUrl)!
-  const files = [commonPropertiesFile(home), runtimePropertiesFile(home, instance)]
-  return requiresLogin(loadSettings('router', files, process.env))
 }
 
 /** What the plain profile leaves open: everything, unless properties enable TLS or logins. */
