@@ -44,6 +44,7 @@ function notesOf(version) {
   return `${notes}\n`
 }
 
+/** Creates the assets in a folder; returns the name of the package. */
 function createAssets(version, folder) {
   checkVersions(version)
   const notes = notesOf(version)
@@ -55,14 +56,24 @@ function createAssets(version, folder) {
   const checksum = createHash('sha256').update(readFileSync(tarball)).digest('hex')
   writeFileSync(path.join(folder, 'SHA256SUMS'), `${checksum}  ${path.basename(tarball)}\n`)
   writeFileSync(path.join(folder, 'notes.md'), notes)
-  return tarball
+  return path.basename(tarball)
 }
 
-/** A dry run needs no login, but the registry is asked whether the version exists. */
-function tryPublishing(tarball) {
-  const args = ['publish', '--dry-run', '--access', 'public', '--json', tarball]
+/**
+ * Publishes as .github/workflows/release.yml does, but with --dry-run and without a provenance, which needs GitHub. A dry run
+ * needs no login, but the registry is asked whether the version exists.
+ */
+function tryPublishing(folder, tarball) {
+  const args = [
+    'publish',
+    '--dry-run',
+    '--access',
+    'public',
+    '--json',
+    `./${path.basename(folder)}/${tarball}`,
+  ]
   const output = execFileSync('npm', args, {
-    cwd: tmpdir(),
+    cwd: path.dirname(folder),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -78,7 +89,7 @@ function dryRun() {
   try {
     const tarball = createAssets(JSON.parse(read('package.json')).version, folder)
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder, stdio: 'inherit' })
-    process.stdout.write(`Ready to publish: ${tryPublishing(tarball)}\n`)
+    process.stdout.write(`Ready to publish: ${tryPublishing(folder, tarball)}\n`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
