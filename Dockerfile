@@ -54,6 +54,7 @@ COPY --from=node /usr/lib/*-linux-gnu/libatomic.so.1 /usr/lib/*-linux-gnu/libgcc
   /usr/local/lib/
 COPY --from=build /app /app
 COPY --from=natives /natives /
+COPY container/entry-point /usr/local/bin/
 
 # Fills the compile cache, so that containers start faster. The cache works only for the user who creates it.
 FROM build AS servers-cache
@@ -92,14 +93,14 @@ WORKDIR /app
 ENV NODE_ENV=production LD_LIBRARY_PATH=/usr/local/lib NODE_COMPILE_CACHE=/app/.cache/compile \
     MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 USER svc
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--no-parallel-scavenge", "/app/dist/container.mjs"]
+ENTRYPOINT ["entry-point", "node", "--max-semi-space-size=16", "--no-parallel-scavenge", "/app/dist/container.mjs"]
 
 # The files of a complete cluster, except the cache.
 FROM files AS cluster-files
 COPY --from=natives /natives-of-cluster /
 COPY package.json /app/
 COPY data /app/data
-COPY container/svc container/entry-point /usr/local/bin/
+COPY container/svc /usr/local/bin/
 
 # A first start fills the caches: compiled code, and an empty Postgres data folder, which new clusters copy.
 FROM --platform=$BUILDPLATFORM valkey/valkey:${VALKEY_VERSION} AS cluster-cache
@@ -123,4 +124,4 @@ WORKDIR /data
 USER valkey
 EXPOSE 9088
 HEALTHCHECK --interval=3s --timeout=30s --start-period=60s CMD ["node", "/app/dist/health.mjs"]
-ENTRYPOINT ["entry-point"]
+ENTRYPOINT ["entry-point", "node", "--max-semi-space-size=1", "/app/dist/cluster.mjs"]

@@ -19,6 +19,7 @@ import {
   untilNothingIsMissing,
 } from '../support/retention-cases.ts'
 import { storedSegments } from '../support/segments.ts'
+import { assertStopsAtOnce } from './support/assert-stops-at-once.ts'
 import { openComposeCluster, runDocker } from './support/compose-cluster.ts'
 
 const { dataSource } = flights
@@ -250,4 +251,9 @@ test('every container stops gracefully within ten seconds', async () => {
   await cluster.compose('--profile', 'ha', 'stop')
   for (const { instance, state, exitCode } of await cluster.containers())
     assert.deepEqual({ state, exitCode }, { state: 'exited', exitCode: 0 }, instance)
+})
+
+test('a server that is stopped while it starts exits with status 0 at once', async () => {
+  // Postgres is stopped, so the router keeps starting.
+  await assertStopsAtOnce(`${cluster.project}-router-1`, [0, 20, 50, 100, 200, 500, 1000])
 })

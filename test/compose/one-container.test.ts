@@ -2,12 +2,12 @@
 // what dies, and reports invalid settings in one line.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { repositoryRoot } from '@svc/cli/home'
 import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { runTask } from '../support/flights.ts'
 import { inlineTask } from '../support/inline-task.ts'
-import { runDocker } from './support/compose-cluster.ts'
+import { assertStopsAtOnce } from './support/assert-stops-at-once.ts'
+import { docker, runDocker } from './support/compose-cluster.ts'
 
 const port = await freePort()
 const name = `svc-one-${port}`
@@ -106,13 +106,7 @@ test('a container that is stopped before Node.js runs exits with status 0 at onc
   const early = `${name}-early`
   try {
     await docker('create', '--name', early, ...hardened, image)
-    for (const delayMs of [0, 20, 50, 100, 200]) {
-      await docker('start', early)
-      await delay(delayMs)
-      // After this time, Docker kills the container, and the status is 137.
-      await docker('stop', '--time', '60', early)
-      assert.equal((await docker('inspect', '--format', '{{.State.ExitCode}}', early)).trim(), '0')
-    }
+    await assertStopsAtOnce(early, [0, 20, 50, 100, 200])
   } finally {
     await runDocker(['rm', '--force', '--volumes', early])
   }
@@ -173,11 +167,4 @@ async function untilLoaded(): Promise<void> {
     (percent) => percent === 100,
     { timeoutMs: startTimeoutMs },
   )
-}
-
-/** Runs docker; returns its output. Throws an Error with the output if it fails. */
-async function docker(...args: string[]): Promise<string> {
-  const { status, stdout, stderr } = await runDocker(args)
-  if (status !== 0) throw new Error(`docker ${args.join(' ')}: ${stderr}${stdout}`)
-  return stdout
 }

@@ -195,6 +195,13 @@ export async function runDocker(
   })
 }
 
+/** Runs docker; returns its output. Throws an Error with the output if it fails. */
+export async function docker(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await runDocker(args)
+  if (status !== 0) throw new Error(`docker ${args.join(' ')}: ${stderr}${stdout}`)
+  return stdout
+}
+
 const tlsPorts: Readonly<Record<string, number>> = {
   router: 9088,
   coordinator: 8281,
