@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { type LogEntry, parseLogEntry } from '@svc/domain/log-entries'
 
 /** Only this much of the end of a log is read. */
 const tailBytes = 64 * 1024
@@ -33,7 +34,7 @@ export function lastLines(file: string, from = 0): string[] {
 export function lastErrorIn(lines: readonly string[]): string | undefined {
   const plain: string[] = []
   for (const line of lines.toReversed()) {
-    const entry = parseEntry(line)
+    const entry = parseLogEntry(line)
     if (!entry) {
       // A line that a full disk or a kill cut short is ignored.
       if (!isTorn(line)) plain.unshift(line)
@@ -64,25 +65,6 @@ const isTorn = (line: string): boolean => line.startsWith('{"')
 
 const maxPlainLines = 10
 
-/** One log entry of a service. */
-export interface LogEntry {
-  readonly timestamp: string
-  readonly level: string
-  readonly message: string
-  readonly [detail: string]: unknown
-}
-
-/** The parsed entry of a log line; undefined if it is not a line of a service. */
-export function parseEntry(line: string): LogEntry | undefined {
-  if (!line.startsWith('{')) return undefined
-  try {
-    const entry = JSON.parse(line)
-    return typeof entry.level === 'string' && typeof entry.message === 'string' ? entry : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function describeEntry({ message, error }: LogEntry): string {
-  return typeof error === 'string' ? `${message}: ${error}` : message
+function describeEntry({ message, details }: LogEntry): string {
+  return typeof details.error === 'string' ? `${message}: ${details.error}` : message
 }

@@ -2,8 +2,9 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
+import { parseLogEntry } from '@svc/domain/log-entries'
 import { ascending } from '@svc/domain/order'
-import { lastLines, parseEntry } from './log-tail.ts'
+import { lastLines } from './log-tail.ts'
 
 /** Which logs to show and how. */
 export interface LogsRequest {
@@ -98,16 +99,16 @@ function show({ asLogged, write }: LogsRequest, instance: string, line: string, 
 
 /** A log line of a service or task in readable form; any other line unchanged. `prefix` names the instance. */
 export function readableLine(line: string, prefix = ''): string {
-  const entry = parseEntry(line)
+  const entry = parseLogEntry(line)
   if (!entry) return `${prefix}${line}`
-  const { timestamp, level, message, service: _service, server: _server, ...details } = entry
+  const { timestamp, level, message, details } = entry
   const rest = Object.keys(details).length > 0 ? ` ${JSON.stringify(details)}` : ''
   return `${timestamp} ${level.toUpperCase().padEnd(5)} ${prefix}${message}${rest}`
 }
 
 /** When a line was logged, in a sortable form: services write ISO 8601 times, Postgres a similar format. */
 function timeOf(line: string): string | undefined {
-  const found = parseEntry(line)?.timestamp ?? /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})/.exec(line)?.[1]
+  const found = parseLogEntry(line)?.timestamp ?? /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})/.exec(line)?.[1]
   return found?.replace(' ', 'T')
 }
 

@@ -1,0 +1,2 @@
+/** The entries in the logs of services and tasks. */
+export { type LogEntry, parseLogEntry } from './parse-log-entry.ts'
