@@ -129,18 +129,18 @@ test('says how many certificates expire later', () => {
   assert.equal(laterText(2), '2 other certificates expire later.')
 })
 
-test('names duties that fail now, but not those that have recovered or failed only while a server started', () => {
-  const group = { runs: 90, failures: { runRules: 3, balance: 80, kill: 2 } }
-  assert.deepEqual(
-    dutyConcerns({
-      coordinator: [{ ...group, lastErrors: { runRules: 'Postgres is unreachable', kill: 'x' } }],
-    }),
-    [
-      {
-        text: 'Duty runRules of the coordinator failed in its last run, and in 3 of 90 runs so far: Postgres is unreachable',
-        href: '/runs',
-      },
-    ],
-  )
+test('names duties that failed in their last run, however often, but not those that have recovered', () => {
+  const group = { period: 'PT10S', runs: 90, failures: { runRules: 3, balance: 80, kill: 1 } }
+  const lastErrors = { runRules: 'Postgres is unreachable', kill: 'The disk is full.' }
+  assert.deepEqual(dutyConcerns({ coordinator: [{ ...group, lastErrors }] }), [
+    {
+      text: 'Duty runRules of the coordinator failed in its last run (3 of 90 runs so far): Postgres is unreachable. It runs again within 10 s.',
+      href: '/runs',
+    },
+    {
+      text: 'Duty kill of the coordinator failed in its last run (1 of 90 runs so far): The disk is full. It runs again within 10 s.',
+      href: '/runs',
+    },
+  ])
   assert.deepEqual(dutyConcerns({ coordinator: [{ ...group, lastErrors: {} }] }), [])
 })

@@ -10,7 +10,7 @@ import type {
   ServerProblem,
   TaskStatus,
 } from '../cluster/index.ts'
-import { formatSpan } from '../formats/index.ts'
+import { formatDuration, formatSpan } from '../formats/index.ts'
 import { sumOf } from '../sum-of.ts'
 
 /** What needs attention: a sentence, and the screen that shows more. */
@@ -21,8 +21,6 @@ export interface Concern {
 
 const maxQueueAgeSeconds = 900
 const fullShare = 0.9
-// A run may fail while a server starts.
-const maxTolerated = 2
 
 const nameOf = ({ role, server }: { readonly role: string; readonly server: string }): string =>
   `${role} ${server}`
@@ -154,17 +152,19 @@ export function tierConcerns(servers: readonly DataServer[]): Concern[] {
   })
 }
 
-/** Returns the duties that failed in their last run, and why. Those that have recovered are left out. */
+/**
+ * Returns the duties that failed in their last run, and why. Those that have recovered are left out. One failure counts, because
+ * some duties run once a day.
+ */
 export function dutyConcerns(
-  groups: Readonly<Record<string, readonly Pick<DutyGroup, 'failures' | 'lastErrors' | 'runs'>[]>>,
+  groups: Readonly<Record<string, readonly Pick<DutyGroup, 'failures' | 'lastErrors' | 'period' | 'runs'>[]>>,
 ): Concern[] {
   return Object.entries(groups).flatMap(([role, list]) =>
-    list.flatMap(({ failures, lastErrors, runs }) =>
-      Object.entries(lastErrors).flatMap(([duty, error]) => {
-        const count = failures[duty] ?? 0
-        if (count <= maxTolerated) return []
-        const text = `Duty ${duty} of the ${role} failed in its last run, and in ${formatCount(count)} of ${formatCount(runs)} runs so far: ${error}`
-        return [{ text, href: '/runs' }]
+    list.flatMap(({ failures, lastErrors, period, runs }) =>
+      Object.entries(lastErrors).map(([duty, error]) => {
+        const count = `${formatCount(failures[duty] ?? 1)} of ${countOf(runs, 'run')}`
+        const text = `Duty ${duty} of the ${role} failed in its last run (${count} so far): ${error.replace(/\.$/, '')}. It runs again within ${formatDuration(period)}.`
+        return { text, href: '/runs' }
       }),
     ),
   )
