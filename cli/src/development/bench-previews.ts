@@ -71,18 +71,18 @@ export function benchPreviews(
     return steps['last edit']!
   })
   const first = original.datasources[0]!
-  const changed = finish(
-    encodeInventory({
-      ...original,
-      datasources: [{ ...first, segments: { ...first.segments, count: 100, forEachCopy: () => undefined } }],
-      removed: new Map(),
-    }),
-  )
-  const updated = measure('update of 100 segments', () => {
-    const received = decodeInventory(Uint8Array.from(Buffer.concat(changed)).buffer)
-    return updateInventory(inventory, received)
-  })
-  measure('preview after the update', () => previewOf(updated, rulesWith(13)))
+  const updateWith = (name: string, key: (index: number) => number): void => {
+    const replaced = { ...first.segments, count: 100, key, forEachCopy: () => undefined }
+    const update = { ...original, datasources: [{ ...first, segments: replaced }], removed: new Map() }
+    const sent = Buffer.concat(finish(encodeInventory(update)))
+    const updated = measure(name, () =>
+      finish(updateInventory(inventory, decodeInventory(Uint8Array.from(sent).buffer))),
+    )
+    measure(`figures after the ${name}`, () => finish(servedFiguresOf(updated)))
+    measure(`preview after the ${name}`, () => previewOf(updated, rulesWith(13)))
+  }
+  updateWith('update of 100 segments', (index) => index)
+  updateWith('update with 100 new segments', (index) => first.segments.count + index)
   return {
     machine: describeMachine(),
     segments,
@@ -128,7 +128,9 @@ function inventoryOf(count: number, dataSources: number, serverBytes: number): C
       decommissioning: false,
     }),
   )
-  const startOf = (index: number): number => now - (Math.floor(index / partitions) + 1) * hourMs
+  const hours = Math.ceil(count / partitions)
+  // In the order of time, as the coordinator sends them.
+  const startOf = (index: number): number => now - (hours - Math.floor(index / partitions)) * hourMs
   const datasources = Array.from({ length: dataSources }, (_, number) => {
     const sizes = Float64Array.from({ length: count }, () => 300_000_000 + random(400_000_000))
     const copies = Array.from({ length: count }, (_, index) => {

@@ -270,7 +270,7 @@ describe('an update', () => {
           const old = decodeInventory(received(clusterOf(first, before)))
           for (const edit of edits.slice(0, 1)) answerOn(old, edit)
           const update = { ...clusterOf(Object.fromEntries(changed), after), removed }
-          const updated = updateInventory(old, decodeInventory(received(update)))
+          const updated = finish(updateInventory(old, decodeInventory(received(update))))
           const full = decodeInventory(received(clusterOf(second, after)))
           assert.deepEqual(updated.servers, full.servers)
           for (const edit of [{ rules: {} }, ...edits])
@@ -278,6 +278,38 @@ describe('an update', () => {
         },
       ),
       { numRuns: 100 },
+    )
+  })
+
+  test('that adds segments keeps visible segments in the order of time', () => {
+    const versionOf = (key: number) => (key < 4 ? 'v1' : 'v2')
+    const keyed = (key: number, day: number, isOvershadowed = false): Keyed[number] => ({
+      key,
+      segment: {
+        day,
+        days: 1,
+        sizeBytes: 1,
+        version: versionOf(key),
+        partitionNum: 0,
+        isOvershadowed,
+        servedBy: [],
+      },
+    })
+    const old = decodeInventory(
+      received(clusterOf({ wiki: [keyed(0, -6), keyed(1, -4), keyed(2, -2), keyed(3, -6, true)] }, ['hot1'])),
+    )
+    const update = {
+      ...clusterOf({ wiki: [keyed(5, 0), keyed(4, -5), keyed(6, -4), keyed(1, -4)] }, ['hot1']),
+      removed: new Map([['wiki', [2]]]),
+    }
+    const { datasources } = finish(updateInventory(old, decodeInventory(received(update))))
+    const { segments } = datasources[0]!
+    const keys = Array.from({ length: segments.count }, (_, index) => segments.key(index))
+    // Overshadowed segments, such as that with key 3, are anywhere.
+    assert.deepEqual(keys, [0, 4, 1, 3, 6, 5])
+    assert.deepEqual(
+      keys.map((_, index) => segments.version(index)),
+      keys.map(versionOf),
     )
   })
 })

@@ -230,8 +230,11 @@ function decodeDatasource(
   return new InventoryDatasource(new InventorySegments(dataSource, data, versions))
 }
 
-/** Returns the inventory after an update. Datasources that have not changed stay the same objects. */
-export function updateInventory(old: DecodedInventory, update: DecodedInventory): DecodedInventory {
+/** Returns the inventory after an update. Datasources that have not changed stay the same objects. Yields regularly. */
+export function* updateInventory(
+  old: DecodedInventory,
+  update: DecodedInventory,
+): Generator<undefined, DecodedInventory> {
   const { removed } = update
   if (removed === undefined) return update
   const placeOf = new Map(update.servers.map(({ name }, place) => [name, place]))
@@ -239,18 +242,22 @@ export function updateInventory(old: DecodedInventory, update: DecodedInventory)
   const isSameServers = JSON.stringify(old.servers) === JSON.stringify(update.servers)
   const changed = new Map(update.datasources.map((one) => [one.segments.dataSource, one.segments]))
   const known = new Set(old.datasources.map(({ segments }) => segments.dataSource))
-  const remaining = old.datasources.flatMap((one) => {
+  const remaining: InventoryDatasource[] = []
+  for (const one of old.datasources) {
     const { dataSource } = one.segments
     const keys = removed.get(dataSource) ?? []
     const segments = changed.get(dataSource)
-    if (isSameServers && segments === undefined && keys.length === 0) return one
-    const next = updatedDatasource(one, {
+    if (isSameServers && segments === undefined && keys.length === 0) {
+      remaining.push(one)
+      continue
+    }
+    const next = yield* updatedDatasource(one, {
       changed: segments ?? noSegments(dataSource),
       removed: keys,
       serverPlaces,
     })
-    return next.segments.count === 0 ? [] : next
-  })
+    if (next.segments.count > 0) remaining.push(next)
+  }
   return {
     ...update,
     removed: undefined,

@@ -106,85 +106,133 @@ interface DatasourceUpdate {
   readonly serverPlaces: readonly number[]
 }
 
-/** Returns a datasource after an update. The order of its remaining segments stays the same. */
-export function updatedDatasource(
+// Number of segments between two pauses.
+const slice = 16_384
+
+/** Returns a datasource after an update. The order of its remaining segments stays the same. Yields regularly. */
+export function* updatedDatasource(
   { segments: old, columns }: InventoryDatasource,
   update: DatasourceUpdate,
-): InventoryDatasource {
+): Generator<undefined, InventoryDatasource> {
   const { changed } = update
-  const { order, isSameShape } = orderAfter(old, update)
-  const { length } = order
-  const pick = <Column extends SizeColumn | Uint8Array>(
-    picked: Column,
-    before: Column,
-    after: Column,
-  ): Column => {
-    for (let at = 0; at < length; at += 1) {
-      const from = order[at]!
-      picked[at] = from < old.count ? before[from]! : after[from - old.count]!
-    }
-    return picked
-  }
-  const [before, after] = [old.data, changed.data]
+  const { order, isSameShape } = yield* orderAfter(old, update)
   const { versions, places } = joinedVersions(old.versions, changed.versions)
-  const versionAt = Uint32Array.from(after.versionAt, (place) => places[place]!)
+  const versionAt = Uint32Array.from(changed.data.versionAt, (place) => places[place]!)
   const data: InventoryColumns = {
-    ...(isSameShape
-      ? before
-      : {
-          starts: pick(new Float64Array(length), before.starts, after.starts),
-          ends: pick(new Float64Array(length), before.ends, after.ends),
-          sizes: narrowed(pick<SizeColumn>(new Float64Array(length), before.sizes, after.sizes)),
-          keys: pick(new Uint32Array(length), before.keys, after.keys),
-          versionAt: pick(new Uint32Array(length), before.versionAt, versionAt),
-          partitionNums: pick(new Uint32Array(length), before.partitionNums, after.partitionNums),
-          overshadowed: pick(new Uint8Array(length), before.overshadowed, after.overshadowed),
-        }),
-    ...copiesAfter(old, update, order),
+    ...(isSameShape ? old.data : yield* shapeAfter(old.data, { ...changed.data, versionAt }, order)),
+    ...(yield* copiesAfter(old, update, order)),
   }
   const segments = new InventorySegments(old.dataSource, data, versions)
   return new InventoryDatasource(segments, isSameShape ? columns : undefined)
 }
 
+/** Everything but the replicas. */
+type Shape = Omit<InventoryColumns, 'copyCounts' | 'copies'>
+
+/** Returns the segments of two shapes in the given order. Yields between columns. */
+function* shapeAfter(before: Shape, after: Shape, order: Uint32Array): Generator<undefined, Shape> {
+  const { length } = order
+  const oldCount = before.starts.length
+  function* pick<Column extends SizeColumn | Uint8Array>(
+    picked: Column,
+    name: keyof Shape,
+  ): Generator<undefined, Column> {
+    const [old, added] = [before[name], after[name]]
+    for (let at = 0; at < length; at += 1) {
+      const from = order[at]!
+      picked[at] = from < oldCount ? old[from]! : added[from - oldCount]!
+    }
+    yield
+    return picked
+  }
+  return {
+    starts: yield* pick(new Float64Array(length), 'starts'),
+    ends: yield* pick(new Float64Array(length), 'ends'),
+    sizes: narrowed(yield* pick(new Float64Array(length), 'sizes')),
+    keys: yield* pick(new Uint32Array(length), 'keys'),
+    versionAt: yield* pick(new Uint32Array(length), 'versionAt'),
+    partitionNums: yield* pick(new Uint32Array(length), 'partitionNums'),
+    overshadowed: yield* pick(new Uint8Array(length), 'overshadowed'),
+  }
+}
+
 /**
  * Returns the segments after an update as indexes: those of the old segments, and from their count on those of the
- * changed ones. They have the same shape if only replicas have changed.
+ * changed ones. They have the same shape if only replicas have changed. Visible segments that were in the order of time stay so,
+ * because sorting a million of them again would take a second. Yields regularly.
  */
-function orderAfter(
+function* orderAfter(
   old: InventorySegments,
   { changed, removed }: DatasourceUpdate,
-): { readonly order: Uint32Array; readonly isSameShape: boolean } {
+): Generator<undefined, { readonly order: Uint32Array; readonly isSameShape: boolean }> {
+  const { changeOf, added, isSameShape } = yield* changesOf(old, changed, removed)
+  const order = new Uint32Array(old.count + changed.count)
+  let length = 0
+  let next = 0
+  for (let index = 0; index < old.count; index += 1) {
+    if (index % slice === 0) yield
+    const change = changeOf[old.key(index)]!
+    if (change < 0) continue
+    // Overshadowed segments come last.
+    while (next < added.length && !old.isOvershadowed(index) && isBefore(changed, added[next]!, old, index)) {
+      order[length] = old.count + added[next]!
+      length += 1
+      next += 1
+    }
+    order[length] = change === 0 ? index : old.count + change - 1
+    length += 1
+  }
+  for (; next < added.length; next += 1) {
+    order[length] = old.count + added[next]!
+    length += 1
+  }
+  return { order: order.slice(0, length), isSameShape: isSameShape && added.length === 0 }
+}
+
+interface Changes {
+  /** By key: 0 for segments that have not changed, -1 for those that are gone, and otherwise the number of the changed segment. */
+  readonly changeOf: Int32Array
+  /** Indexes of the new segments, in the order of time. */
+  readonly added: readonly number[]
+  /** Whether the segments that are not new have changed at most in their replicas. */
+  readonly isSameShape: boolean
+}
+
+/** Compares the segments of an update with the old ones. Yields regularly. */
+function* changesOf(
+  old: InventorySegments,
+  changed: InventorySegments,
+  removed: readonly number[],
+): Generator<undefined, Changes> {
   const { keys } = old.data
   let maxKey = 0
   for (const list of [keys, changed.data.keys, removed])
     for (const key of list) if (key > maxKey) maxKey = key
-  // 0 for segments that have not changed, -1 for those that are gone, and otherwise the number of the changed segment.
   const changeOf = new Int32Array(maxKey + 1)
   for (const key of removed) changeOf[key] = -1
   for (let index = 0; index < changed.count; index += 1) changeOf[changed.key(index)] = index + 1
-  const order = new Uint32Array(old.count + changed.count)
   const isReplaced = new Uint8Array(changed.count)
   let isSameShape = true
-  let length = 0
   for (let index = 0; index < old.count; index += 1) {
+    if (index % slice === 0) yield
     const change = changeOf[keys[index]!]!
     if (change > 0) {
       isSameShape &&= isSameSegment(old, index, changed, change - 1)
       isReplaced[change - 1] = 1
-    }
-    if (change < 0) isSameShape = false
-    else {
-      order[length] = change === 0 ? index : old.count + change - 1
-      length += 1
-    }
+    } else if (change < 0) isSameShape = false
   }
-  for (let index = 0; index < changed.count; index += 1) {
-    if (isReplaced[index] === 1) continue
-    isSameShape = false
-    order[length] = old.count + index
-    length += 1
-  }
-  return { order: order.slice(0, length), isSameShape }
+  const added = Array.from(isReplaced.keys())
+    .filter((index) => isReplaced[index] === 0)
+    .sort((a, b) => (isBefore(changed, a, changed, b) ? -1 : 1))
+  return { changeOf, added, isSameShape }
+}
+
+/** Whether a segment comes before another one in the order of time, versions, and partitions. */
+function isBefore(a: InventorySegments, at: number, b: InventorySegments, other: number): boolean {
+  if (a.start(at) !== b.start(other)) return a.start(at) < b.start(other)
+  if (a.end(at) !== b.end(other)) return a.end(at) < b.end(other)
+  const [version, otherVersion] = [a.version(at), b.version(other)]
+  return version === otherVersion ? a.partitionNum(at) < b.partitionNum(other) : version < otherVersion
 }
 
 /** Whether two segments differ at most in their replicas. */
@@ -198,20 +246,27 @@ const isSameSegment = (a: InventorySegments, at: number, b: InventorySegments, o
 
 /** Returns the old versions with new ones after them, and the new place of each version in `added`. */
 function joinedVersions(old: readonly string[], added: readonly string[]) {
-  const placeOf = new Map(old.map((version, place) => [version, place]))
-  const places = added.map((version) => {
-    const place = placeOf.get(version) ?? placeOf.size
-    placeOf.set(version, place)
-    return place
-  })
-  return { versions: [...placeOf.keys()], places }
+  // Each of a million segments may have a version of its own, so only the few new ones are put into a map.
+  const numbers = new Map(added.map((version, number) => [version, number]))
+  const places: (number | undefined)[] = added.map(() => undefined)
+  for (const [place, version] of old.entries()) {
+    const number = numbers.get(version)
+    if (number !== undefined) places[number] = place
+  }
+  const versions = added.filter((_, number) => places[number] === undefined)
+  let next = old.length
+  return {
+    versions: versions.length === 0 ? old : [...old, ...versions],
+    places: places.map((place) => place ?? next++),
+  }
 }
 
-function copiesAfter(
+/** Returns the replicas of the segments in the given order. Yields regularly. */
+function* copiesAfter(
   old: InventorySegments,
   { changed, serverPlaces }: DatasourceUpdate,
   order: Uint32Array,
-): Pick<InventoryColumns, 'copyCounts' | 'copies'> {
+): Generator<undefined, Pick<InventoryColumns, 'copyCounts' | 'copies'>> {
   const copyCounts = new Uint16Array(order.length)
   const copies = new Uint16Array(old.data.copies.length + changed.data.copies.length)
   let length = 0
@@ -224,6 +279,7 @@ function copiesAfter(
     if (place >= 0) add(place)
   }
   for (let at = 0; at < order.length; at += 1) {
+    if (at % slice === 0) yield
     const from = order[at]!
     const first = length
     if (from < old.count) old.forEachCopy(from, addOld)

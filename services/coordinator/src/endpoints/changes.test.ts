@@ -3,6 +3,7 @@ import { arrayBuffer, text } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { decodeInventory, updateInventory } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { finish } from '@svc/domain/steps'
 import type { Route } from '@svc/shared/http'
 import { copySegments, ensureDefaultRules, saveRules, saveTask, sql } from '@svc/shared/postgres'
 import { type Caller, permittedNames } from '@svc/shared/security'
@@ -250,7 +251,7 @@ describe('an inventory since another one', () => {
     const second = await inventory(first.tag)
     assert.deepEqual(idsIn(second.decoded), [`wiki ${today - 3 * dayMs}`])
     assert.deepEqual([...second.decoded.removed!.keys()], ['koalas'])
-    const updated = updateInventory(first.decoded, second.decoded)
+    const updated = finish(updateInventory(first.decoded, second.decoded))
     assert.deepEqual(idsIn(updated), idsIn((await inventory(undefined)).decoded))
     assert.equal(updated.rules.size, first.decoded.rules.size)
   })
