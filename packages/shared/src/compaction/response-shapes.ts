@@ -80,7 +80,7 @@ export const compactionPreviewShape = z
         dataSource: z.string(),
         interval: z.string(),
         compactionInterval: z.string(),
-        segments: z.array(z.string()),
+        segments: z.array(z.string()).optional().describe('Not present with the query parameter `brief`'),
         bytes: z.int(),
         eligible: z.boolean(),
         mode: z.string().nullable(),
@@ -88,6 +88,9 @@ export const compactionPreviewShape = z
         reason: z.string(),
       }),
     ),
+    eligible: z
+      .object({ intervals: z.int(), bytes: z.int() })
+      .describe('All candidates that the policy selects'),
     stats: z.record(z.string(), z.object({ compacted: content, skipped: content, awaiting: content })),
     skipped: z.array(
       z.object({ dataSource: z.string(), interval: z.string(), code: z.string(), reason: z.string() }),

@@ -190,8 +190,8 @@ describe('the compaction status', () => {
 })
 
 describe('a compaction preview', () => {
-  const simulate = (body: unknown) =>
-    httpRequest(context.port, { method: 'POST', path: `${path}/simulate`, body })
+  const simulate = (body: unknown, query = '') =>
+    httpRequest(context.port, { method: 'POST', path: `${path}/simulate${query}`, body })
 
   /** Returns every row of every table. The table of nodes is left out, because it changes with every heartbeat. */
   async function allTables(): Promise<unknown> {
@@ -250,6 +250,25 @@ describe('a compaction preview', () => {
     const fixed = { type: 'fixedIntervalOrder', eligibleCandidates: [] }
     assert.deepEqual(await taken({ clusterConfig: { compactionPolicy: fixed } }), ['02'])
     assert.deepEqual(await taken({ segments: [] }), [])
+    const brief = await simulate({ compactionConfigs: [other] }, '?brief')
+    const { candidates, eligible, skipped, stats } = brief.json as {
+      candidates: { interval: string; eligible: boolean }[]
+      eligible: object
+      skipped: object[]
+      stats: object
+    }
+    assert.deepEqual(
+      candidates.map((one) => [one.interval.slice(8, 10), one.eligible, 'segments' in one]),
+      [
+        ['03', true, false],
+        ['02', true, false],
+      ],
+    )
+    assert.deepEqual([eligible, skipped], [{ intervals: 2, bytes: 200 }, []])
+    assert.deepEqual(
+      stats,
+      ((await simulate({ compactionConfigs: [other] })).json as { stats: object }).stats,
+    )
     for (const bad of [
       [],
       { segments: 3 },
