@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replicaCells, unusedCells } from '../console/src/datasource/lane-cells.ts'
+import { compactionCells, replicaCells, unusedCells } from '../console/src/datasource/lane-cells.ts'
 import { loadTimeParts } from '../console/src/datasource/load-time-text.ts'
 
 const dayMs = 86_400_000
@@ -27,6 +27,17 @@ test('the lane of unused data marks the buckets that unused segments overlap', (
   for (const [interval, expected] of cases)
     assert.deepEqual(kindsOf(unusedCells(buckets, [{ interval }])[0]), expected, interval)
   assert.deepEqual(unusedCells(buckets, undefined), [])
+})
+
+test('the lane of compaction shows what awaits compaction first, and is left out if the datasource is not compacted', () => {
+  const run = (state: 'awaiting' | 'skipped' | 'compacted', from: number, to: number) => ({
+    state,
+    start: Date.UTC(2026, 0, from),
+    end: Date.UTC(2026, 0, to),
+  })
+  const runs = [run('awaiting', 2, 4), run('skipped', 3, 30), run('compacted', -9, 3)]
+  assert.deepEqual(kindsOf(compactionCells(buckets, runs)[0]), ['full', 'partial', 'waiting', 'skipped'])
+  assert.deepEqual(compactionCells(buckets, undefined), [])
 })
 
 test('the lane of overshadowed data marks its buckets, and is left out if there is none', () => {

@@ -143,7 +143,7 @@ describe('the console', { skip }, () => {
       await page.getByText(/^Preview of \d{4}/).waitFor()
       await page.locator('.page.future').waitFor()
     }
-    for (const screen of ['Compaction', 'Runs']) {
+    for (const screen of ['Compaction', 'Runs', 'Access', 'Faults', 'SQL']) {
       await page.getByRole('link', { name: screen, exact: true }).click()
       await page.getByText(/^Preview of \d{4}/).waitFor()
       await page.getByText('This screen shows the current state.').waitFor()
@@ -996,6 +996,12 @@ describe('the console', { skip }, () => {
         const host = card.locator('.host')
         assert.equal(await host.evaluate((one: Sized) => one.scrollWidth > one.clientWidth), false)
         await card.getByTitle(longTier).waitFor()
+      }
+      if (name === 'Runs') {
+        const duties = zoomed.page.getByRole('region', { name: 'Duty runs' })
+        await duties.getByRole('button', { name: 'HistoricalManagementDuties' }).click()
+        await duties.getByRole('group', { name: 'Runs of HistoricalManagementDuties' }).waitFor()
+        assert.equal(await duties.evaluate((one: Sized) => one.scrollWidth > one.clientWidth), false)
       }
       if (name === 'Faults') {
         const boxes = await zoomed.page.locator('.topology .box').all()

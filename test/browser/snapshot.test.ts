@@ -15,7 +15,7 @@ import { chromiumFile } from '../support/find-on-path.ts'
 import { firstOutput } from '../support/first-output.ts'
 import { runSvc, svcCommand } from '../support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
-import { type ConsolePage, openBrowser, openPage } from './open-browser.ts'
+import { type ConsolePage, isFocused, openBrowser, openPage } from './open-browser.ts'
 import { writeSampleInventory } from './sample-inventory.ts'
 
 const skip = chromiumFile === undefined && 'Chromium is not on PATH (Debian: apt-get install chromium)'
@@ -106,6 +106,21 @@ describe('the console without a cluster', { skip }, () => {
       .getByLabel('Choose files')
       .setInputFiles([...filesOfSnapshot().filter((name) => !name.endsWith('rules.json')), broken])
     await page.getByText('Invalid file [rules.json]: expected JSON').waitFor()
+  })
+
+  test('is opened with the keyboard alone', async () => {
+    const choosing = page.waitForEvent('filechooser')
+    const input = page.getByLabel('Choose files')
+    for (let presses = 0; !(await input.evaluate(isFocused)); presses += 1) {
+      assert.ok(presses < 20, 'Tab does not reach the field for files')
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Space')
+    await (await choosing).setFiles(filesOfSnapshot())
+    await page.getByText(/5 datasources/).waitFor()
+    await page.getByRole('button', { name: 'Open another' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Rehearse rules on a snapshot' }).waitFor()
   })
 
   test('refuses an export with a truncated or changed file', async () => {
@@ -224,6 +239,7 @@ describe('the console without a cluster', { skip }, () => {
     await other.page.getByRole('status').getByText(found!).waitFor()
     // A shape for each color instead of one for each server, so that many servers are drawn and sorted quickly.
     assert.ok((await map.locator('path').count()) <= 10)
+    await other.page.getByRole('heading', { level: 1 }).scrollIntoViewIfNeeded()
     await draw(other.page, 'servers')
     assert.deepEqual(await other.findings(), [])
     assert.deepEqual(other.problems, [])

@@ -2,6 +2,7 @@ import { countOf } from '@svc/domain/text'
 import { useMemo } from 'react'
 import { useLocation, useParams } from 'wouter'
 import type { UsersAndRoles } from '../answers/index.ts'
+import { ClockOfCluster, PresentNotice } from '../clock/index.ts'
 import { useCaller, useUsersAndRoles } from '../cluster/index.ts'
 import { accessAddress, nameInAddress } from '../location.ts'
 import { Empty, Name, Outcome, Problem } from '../ui/index.ts'
@@ -50,7 +51,11 @@ export function AccessScreen() {
   return (
     <div className="datasource">
       <div className="picture">
-        <h1>Access</h1>
+        <div className="row between">
+          <h1>Access</h1>
+          <ClockOfCluster />
+        </div>
+        <PresentNotice what="users, permissions, or requests" />
         <p className="sentence">
           {countOf(Object.keys(data.users).length, 'user')}, {countOf(Object.keys(data.roles).length, 'role')}
           , and {countOf(Object.keys(data.mappings).length, 'group mapping')}. In permissions, resource names

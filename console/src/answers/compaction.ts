@@ -1,4 +1,5 @@
-export type CompactionState = 'awaiting' | 'skipped' | 'compacted'
+export const compactionStates = ['awaiting', 'skipped', 'compacted'] as const
+export type CompactionState = (typeof compactionStates)[number]
 
 /** An interval in the compaction status. */
 export interface CompactionInterval {
@@ -21,3 +22,10 @@ export interface CompactionStatus {
   readonly bytesSkipped: number
   readonly intervals?: Readonly<Record<CompactionState, readonly CompactionInterval[]>>
 }
+
+/** How many intervals are fetched at most: more would take seconds to read. */
+export const maxCompactionIntervals = 50_000
+
+/** Returns the number of intervals of a datasource. */
+export const intervalCountOf = (status: CompactionStatus): number =>
+  status.intervalCountAwaitingCompaction + status.intervalCountCompacted + status.intervalCountSkipped

@@ -2,4 +2,4 @@
 
 export type * from './access.ts'
 export * from './certificates.ts'
-export type * from './compaction.ts'
+export * from './compaction.ts'

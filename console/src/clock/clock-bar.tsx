@@ -60,6 +60,12 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
   )
 }
 
+/** The clock on a screen without previews, if the user may move the clock of the cluster. */
+export function ClockOfCluster() {
+  const { data: caller } = useCaller()
+  return caller?.simulatedClock && caller.state.write ? <ClockBar /> : null
+}
+
 /** Says on a screen without previews that it shows the current state, while the clock is in the future. */
 export function PresentNotice({ what }: { readonly what: string }) {
   const { data: inventory } = useInventory()

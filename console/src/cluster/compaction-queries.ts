@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { CompactionStatus } from '../answers/index.ts'
-import { fetchJson } from '../session/index.ts'
+import { type CompactionStatus, intervalCountOf, maxCompactionIntervals } from '../answers/index.ts'
+import { fetchJson, hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
+import { callWorker } from '../web-worker/index.ts'
 import { useCaller } from './cluster-queries.ts'
 import { refreshMs } from './refresh-ms.ts'
 import type { AuditedChange } from './rule-queries.ts'
@@ -37,30 +38,34 @@ export interface ListedStatuses {
   readonly hasIntervals: boolean
 }
 
-// A page that reads a million intervals at once stops responding for seconds.
-const maxIntervals = 50_000
-
 /** The compaction status of all datasources that the user may read, with every interval unless there are too many. */
 export const useCompactionStatus = () =>
   useQuery({
     queryKey: ['compactionStatus'],
     queryFn: async (): Promise<ListedStatuses> => {
       const counted = await fetchStatuses(statusPath)
-      const intervalCount = sumOf(
-        counted,
-        (one) => one.intervalCountAwaitingCompaction + one.intervalCountCompacted + one.intervalCountSkipped,
-      )
-      const hasIntervals = intervalCount <= maxIntervals
+      const intervalCount = sumOf(counted, intervalCountOf)
+      const hasIntervals = intervalCount <= maxCompactionIntervals
       const statuses = hasIntervals ? await fetchStatuses(`${statusPath}?full`) : counted
       return { statuses, intervalCount, hasIntervals }
     },
     refetchInterval: planRefreshMs,
   })
 
-/** The intervals of a datasource by compaction state; null if it is not compacted. */
-export const useCompaction = (dataSource: string, isNeeded = true) =>
+/** The compaction of a datasource over time; null if it is not compacted. A snapshot does not say. */
+export const useCompactionOverTime = (dataSource: string) =>
   useQuery({
-    queryKey: ['compaction', dataSource],
+    queryKey: ['compaction', dataSource, 'over time'],
+    queryFn: ({ signal }) => callWorker('compaction', { dataSource }, signal),
+    enabled: hasCluster(),
+    retry: false,
+    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
+  })
+
+/** The intervals of a datasource by compaction state; null if it is not compacted. */
+export const useCompaction = (dataSource: string, isNeeded: boolean) =>
+  useQuery({
+    queryKey: ['compaction', dataSource, 'intervals'],
     queryFn: async () => {
       const [status] = await fetchStatuses(`${statusPath}/${encodeURIComponent(dataSource)}?full`)
       return status?.intervals ?? null
@@ -94,14 +99,12 @@ export function useClusterCompaction() {
   })
 }
 
-/** A group of segments that would be compacted together. */
+/** An interval that would be compacted, or that the policy postpones. */
 export interface CompactionCandidate {
   readonly dataSource: string
   readonly interval: string
-  readonly segments: readonly string[]
   readonly bytes: number
   readonly eligible: boolean
-  readonly slots: number
   readonly reason: string
 }
 
@@ -110,9 +113,12 @@ interface Content {
   readonly segments: number
 }
 
-/** What would be compacted, in order. */
+/** What would be compacted. */
 export interface CompactionPreview {
+  /** The first ones, in order. */
   readonly candidates: readonly CompactionCandidate[]
+  /** All candidates that the policy selects. */
+  readonly eligible: { readonly intervals: number; readonly bytes: number }
   readonly stats: Readonly<Record<string, Readonly<Record<'compacted' | 'skipped' | 'awaiting', Content>>>>
 }
 
@@ -127,7 +133,7 @@ export function useCompactionPreview(question: CompactionQuestion, isNeeded = tr
   const { data: caller } = useCaller()
   return useQuery({
     queryKey: ['compactionPreview', question],
-    queryFn: () => fetchJson<CompactionPreview>(`${base}/simulate`, { method: 'POST', body: question }),
+    queryFn: () => fetchJson<CompactionPreview>(`${base}/simulate?brief`, { method: 'POST', body: question }),
     enabled: isNeeded && caller?.config.write === true,
     placeholderData: keepPreviousData,
     retry: false,

@@ -68,9 +68,8 @@ function refetchChanged(
   refetch('inventory')
   refetch('clock')
   for (const [dataSource, { added, removed }] of Object.entries(segments)) {
-    refetch('compaction', dataSource)
-    // Loads and drops do not change which segments are unused.
-    if (added + removed > 0) refetch('unusedSegments', dataSource)
+    // Loads and drops change neither which segments are compacted nor which are unused.
+    if (added + removed > 0) for (const key of ['compaction', 'unusedSegments']) refetch(key, dataSource)
   }
   for (const dataSource of rules) {
     if (dataSource === '_default') refetch('rules')

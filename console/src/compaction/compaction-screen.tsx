@@ -2,9 +2,10 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { dayMs } from '@svc/domain/time'
 import { useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { Link, useLocation, useRoute } from 'wouter'
-import type { CompactionStatus } from '../answers/index.ts'
+import { type CompactionStatus, intervalCountOf, maxCompactionIntervals } from '../answers/index.ts'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import {
+  type CompactionPreview,
   type ListedStatuses,
   useCaller,
   useClusterCompaction,
@@ -16,7 +17,7 @@ import {
 import { compactionAddress, datasourceAddress, nameInAddress } from '../location.ts'
 import { sumOf } from '../sum-of.ts'
 import { Empty, formatDays, formatTime, Name, visible } from '../ui/index.ts'
-import { type Calendar, type CalendarCell, calendarOf, yearsOf } from './calendar.ts'
+import { type Calendar, type CalendarCell, type CalendarInterval, calendarOf, yearsOf } from './calendar.ts'
 import { ConfigPanel } from './config-panel.tsx'
 import { DayCalendar } from './day-calendar.tsx'
 import { HeatMap, type HeatMapCursor } from './heat-map.tsx'
@@ -119,12 +120,13 @@ function useShown(
   dataSource: string | undefined,
 ): readonly CompactionStatus[] {
   const isChosenOnly = hasIntervals === false
-  const { data: intervals } = useCompaction(dataSource ?? '', isChosenOnly && dataSource !== undefined)
+  const chosen = statuses.find((one) => one.dataSource === dataSource)
+  const isNeeded = isChosenOnly && chosen !== undefined && intervalCountOf(chosen) <= maxCompactionIntervals
+  const { data: intervals } = useCompaction(dataSource ?? '', isNeeded)
   return useMemo(() => {
     if (!isChosenOnly) return statuses
-    const chosen = statuses.find((one) => one.dataSource === dataSource)
-    return chosen && intervals ? [{ ...chosen, intervals }] : []
-  }, [statuses, isChosenOnly, dataSource, intervals])
+    return chosen && isNeeded && intervals ? [{ ...chosen, intervals }] : []
+  }, [statuses, isChosenOnly, chosen, isNeeded, intervals])
 }
 
 function DatasourceChoice({
@@ -189,7 +191,8 @@ function Summary({ listed: { statuses, intervalCount, hasIntervals } }: { readon
       </p>
       {!hasIntervals && (
         <p className="hint">
-          There are {formatCount(intervalCount)} intervals, so only those of the chosen datasource are shown.
+          There are {formatCount(intervalCount)} intervals, so only those of the chosen datasource are shown,
+          if there are at most {formatCount(maxCompactionIntervals)}.
         </p>
       )}
     </>
@@ -272,6 +275,18 @@ const Legend = () => (
   </ul>
 )
 
+/** Returns the position of an interval among those that the policy selects, of which only the first ones are known. */
+function placeInQueue(
+  { candidates, eligible }: CompactionPreview,
+  dataSource: string,
+  interval: string,
+): string {
+  const known = candidates.filter((one) => one.eligible)
+  const place = known.findIndex((one) => one.dataSource === dataSource && one.interval === interval)
+  if (place >= 0) return formatCount(place + 1)
+  return known.length < eligible.intervals ? `after ${formatCount(known.length)}` : ''
+}
+
 const stateTexts = { awaiting: 'awaits compaction', skipped: 'skipped', compacted: 'compacted' } as const
 const maxListed = 12
 
@@ -291,9 +306,11 @@ function CellDetails({
   )
   if (!cell || dataSource === undefined)
     return <p className="details hint">Click a cell, or press an arrow key, to see its intervals.</p>
-  const eligible = (queue?.candidates ?? []).filter((one) => one.eligible)
-  const placeOf = (interval: string): number =>
-    eligible.findIndex((one) => one.dataSource === dataSource && one.interval === interval) + 1
+  const placeText = ({ interval, place }: CalendarInterval): string => {
+    if (place === undefined) return ''
+    if (!isQueueKnown) return formatCount(place)
+    return queue === undefined ? '' : placeInQueue(queue, dataSource, interval)
+  }
   return (
     <div className="cell-details" role="status">
       <p>
@@ -322,9 +339,7 @@ function CellDetails({
                 <td>{stateTexts[one.state]}</td>
                 <td className="right">{formatCount(one.segments)}</td>
                 <td className="right">{formatBytes(one.bytes)}</td>
-                <td className="right">
-                  {one.place !== undefined && formatCount(placeOf(one.interval) || one.place)}
-                </td>
+                <td className="right">{placeText(one)}</td>
                 <td>{one.reason}</td>
               </tr>
             ))}

@@ -1,6 +1,5 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { type ClusterCompactionJson, useClusterCompaction, useCompactionPreview } from '../cluster/index.ts'
-import { sumOf } from '../sum-of.ts'
 import { formatDays, Name, Problem } from '../ui/index.ts'
 
 const policies = [
@@ -38,7 +37,8 @@ function Policy({
   const { data, error } = useCompactionPreview({
     clusterConfig: { ...cluster, compactionPolicy: isCurrent ? cluster.compactionPolicy : { type } },
   })
-  const eligible = (data?.candidates ?? []).filter((one) => one.eligible)
+  const first = (data?.candidates ?? []).filter((one) => one.eligible).slice(0, shown)
+  const postponed = data?.candidates.find((one) => !one.eligible)
   return (
     <section aria-label={label}>
       <h3>
@@ -47,13 +47,19 @@ function Policy({
       {error && <Problem>{error.message}</Problem>}
       {data && (
         <p className="dim">
-          {eligible.length === 0
+          {data.eligible.intervals === 0
             ? 'No interval is selected.'
-            : `Selected: ${countOf(eligible.length, 'interval')} (${formatBytes(sumOf(eligible, ({ bytes }) => bytes))}), in this order:`}
+            : `Selected: ${countOf(data.eligible.intervals, 'interval')} (${formatBytes(data.eligible.bytes)}), in this order:`}
+        </p>
+      )}
+      {data?.eligible.intervals === 0 && postponed && (
+        <p className="dim">
+          For example, <Name>{postponed.dataSource}</Name>, {formatDays(postponed.interval)}:{' '}
+          <bdi>{postponed.reason}</bdi>.
         </p>
       )}
       <ol className="numbered">
-        {eligible.slice(0, shown).map(({ dataSource, interval, bytes }) => (
+        {first.map(({ dataSource, interval, bytes }) => (
           <li key={`${dataSource} ${interval}`}>
             <Name>{dataSource}</Name>, {formatDays(interval)}, {formatBytes(bytes)}
           </li>

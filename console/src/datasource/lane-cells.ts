@@ -1,5 +1,5 @@
 import type { AnsweredBuckets, ReplicaLane } from '@svc/domain/preview'
-import { parseInstant, parseInterval } from '@svc/domain/time'
+import { type Interval, parseInstant, parseInterval } from '@svc/domain/time'
 import type { CompactionState } from '../answers/index.ts'
 import type { LaneCell } from './lane-cell.ts'
 
@@ -53,7 +53,7 @@ interface WithInterval {
 export function unusedCells(buckets: AnsweredBuckets, unused: readonly WithInterval[] | undefined): Lane[] {
   const hasUnused = new Uint8Array(buckets.count)
   for (const { interval } of unused ?? []) {
-    const { from, to } = bucketsOf(buckets, interval)
+    const { from, to } = bucketsOf(buckets, parseInterval(interval))
     hasUnused.fill(1, from, Math.max(from, to))
   }
   if (!hasUnused.includes(1)) return []
@@ -64,9 +64,8 @@ export function unusedCells(buckets: AnsweredBuckets, unused: readonly WithInter
 /** Returns the buckets that an interval overlaps: the first, and the one after the last. */
 function bucketsOf(
   { start, widthMs, count }: AnsweredBuckets,
-  interval: string,
+  { start: first, end }: Interval,
 ): { readonly from: number; readonly to: number } {
-  const { start: first, end } = parseInterval(interval)
   const axisStart = parseInstant(start)
   return {
     from: Math.max(0, Math.floor((first - axisStart) / widthMs)),
@@ -77,20 +76,15 @@ function bucketsOf(
 /** Returns the lane of compaction; none if the datasource is not compacted. */
 export function compactionCells(
   buckets: AnsweredBuckets,
-  intervals: Readonly<Record<CompactionState, readonly WithInterval[]>> | null | undefined,
+  runs: readonly (Interval & { readonly state: CompactionState })[] | undefined,
 ): Lane[] {
-  if (!intervals) return []
+  if (!runs) return []
   const states = new Uint8Array(buckets.count)
   const bits = { compacted: 1, skipped: 2, awaiting: 4 }
-  const mark = (list: readonly WithInterval[], state: number) => {
-    for (const one of list) {
-      const { from, to } = bucketsOf(buckets, one.interval)
-      for (let at = from; at < to; at += 1) states[at]! |= state
-    }
+  for (const run of runs) {
+    const { from, to } = bucketsOf(buckets, run)
+    for (let at = from; at < to; at += 1) states[at]! |= bits[run.state]
   }
-  mark(intervals.compacted, bits.compacted)
-  mark(intervals.skipped, bits.skipped)
-  mark(intervals.awaiting, bits.awaiting)
   const kindOf = (state: number): LaneCell['kind'] => {
     if (state & bits.awaiting) return state & bits.compacted ? 'partial' : 'waiting'
     return state & bits.compacted ? 'full' : state & bits.skipped ? 'skipped' : 'none'

@@ -7,7 +7,7 @@ const idsPerRequest = 5000
 /** Marks segments as used or unused. Those that are marked already stay so. */
 export async function markSegments(
   dataSource: string,
-  ids: readonly string[],
+  ids: Pick<readonly string[], 'length' | 'slice'>,
   action: 'markUsed' | 'markUnused',
 ): Promise<void> {
   const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(dataSource)}/${action}`

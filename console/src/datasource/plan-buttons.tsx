@@ -47,9 +47,12 @@ export function SavePlanButton({
     }
   }
   return (
-    <button type="button" onClick={() => void save()} title={problem}>
-      {problem === undefined ? 'Save plan' : 'Failed to save'}
-    </button>
+    <>
+      <button type="button" onClick={() => void save()}>
+        Save plan
+      </button>
+      {problem && <Problem>{problem}</Problem>}
+    </>
   )
 }
 

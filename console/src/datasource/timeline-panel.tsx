@@ -2,7 +2,13 @@ import { RuleBoundaries, type RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { parseInstant } from '@svc/domain/time'
 import { useMemo, useState } from 'react'
-import { type UnusedSegment, useCompaction, useInventory, useUnusedSegments } from '../cluster/index.ts'
+import { maxCompactionIntervals } from '../answers/index.ts'
+import {
+  type UnusedSegment,
+  useCompactionOverTime,
+  useInventory,
+  useUnusedSegments,
+} from '../cluster/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
@@ -40,7 +46,7 @@ export function TimelinePanel(input: PanelInput) {
   const { view, range, onRange, now, colors, edit, stored, rules, defaults } = input
   const { isFuture, isOutdated, onExplain } = input
   const [cursor, setCursor] = useState<number>()
-  const compaction = useCompaction(input.dataSource)
+  const { data: compaction } = useCompactionOverTime(input.dataSource)
   const { data: unused, error: unusedError } = useUnusedSegments(input.dataSource)
   const { buckets } = view
   const shown = range ?? rangeOf(view)
@@ -51,11 +57,11 @@ export function TimelinePanel(input: PanelInput) {
       buckets
         ? [
             ...replicaCells(buckets, view.replicas),
-            ...compactionCells(buckets, compaction.data),
+            ...compactionCells(buckets, compaction?.runs),
             ...unusedCells(buckets, unused),
           ]
         : [],
-    [buckets, view.replicas, compaction.data, unused],
+    [buckets, view.replicas, compaction?.runs, unused],
   )
   if (!buckets || !shown)
     return <NoAxis dataSource={input.dataSource} unused={unused} problem={unusedError?.message} />
@@ -91,6 +97,12 @@ export function TimelinePanel(input: PanelInput) {
         lanes={cells}
         colors={colors}
       />
+      {compaction && !compaction.runs && (
+        <p className="hint">
+          Compaction is not shown because there are {formatCount(compaction.intervalCount)} intervals (max{' '}
+          {formatCount(maxCompactionIntervals)}).
+        </p>
+      )}
       <UnusedSegments dataSource={input.dataSource} unused={unused ?? []} />
     </section>
   )

@@ -4,7 +4,7 @@ import { fetchRules } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { inBytes, RequestFailure, send } from '../session/index.ts'
 import { useWork } from '../ui/index.ts'
-import { callWorker } from '../web-worker/index.ts'
+import { callWorker, SegmentIds } from '../web-worker/index.ts'
 import { markSegments } from './mark-segments.ts'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
@@ -15,7 +15,7 @@ interface Applied {
   readonly before: readonly RuleJson[]
   readonly after: readonly RuleJson[]
   /** The segments that it marks as unused. */
-  readonly dropped: readonly string[]
+  readonly dropped: SegmentIds | undefined
   readonly isUndone: boolean
 }
 
@@ -78,7 +78,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
         // The page now shows the change of the other person.
         if (change === undefined) return
         edit.step({ kind: 'stored' })
-        setApplied({ ...change, dropped, isUndone: false })
+        setApplied({ ...change, dropped: new SegmentIds(dropped), isUndone: false })
         await queries.invalidateQueries()
       }),
     undo: () =>
@@ -88,8 +88,8 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
         const change = await store({ expected: applied.after, list: applied.before, note })
         if (change === undefined)
           throw new Error('The rules have changed again since then, so nothing was undone.')
-        await markSegments(dataSource, applied.dropped, 'markUsed')
-        setApplied({ ...change, dropped: [], isUndone: true })
+        if (applied.dropped) await markSegments(dataSource, applied.dropped, 'markUsed')
+        setApplied({ ...change, dropped: undefined, isUndone: true })
         await queries.invalidateQueries()
       }),
   }

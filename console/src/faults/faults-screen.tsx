@@ -1,5 +1,6 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { useEffect, useMemo, useState } from 'react'
+import { ClockOfCluster, PresentNotice } from '../clock/index.ts'
 import {
   useCaller,
   useCalls,
@@ -60,7 +61,11 @@ function Loaded({ canWrite }: { readonly canWrite: boolean }) {
   return (
     <div className="datasource">
       <div className="picture">
-        <h1>Faults</h1>
+        <div className="row between">
+          <h1>Faults</h1>
+          <ClockOfCluster />
+        </div>
+        <PresentNotice what="faults" />
         <State />
         <section className="panel" aria-label="Servers and calls">
           <Topology

@@ -11,17 +11,14 @@ export function DutyTable() {
   if (error && !data) return <Problem>{error.message}</Problem>
   if (!data) return <p className="dim">Loading…</p>
   return (
-    <table>
+    <table className="duties">
       <thead>
         <tr>
-          <th>duties, in order</th>
-          <th>leader</th>
+          <th>leader, and its duties in order</th>
           <th className="right">every</th>
           <th className="right">last run</th>
           <th className="right">took</th>
-          <th className="right">on average</th>
           <th className="right">runs</th>
-          <th>failures</th>
         </tr>
       </thead>
       <tbody>
@@ -54,32 +51,34 @@ function GroupRow({ role, group }: { readonly role: 'coordinator' | 'overlord'; 
           <button type="button" className="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
             {name}
           </button>
-          <div className="dim duty-names">{dutyNames.join(', ')}</div>
+          <div className="dim duty-names">
+            {role}: {dutyNames.join(', ')}
+            {Object.entries(lastErrors).map(([duty, error]) => (
+              <p key={duty} className="future-text">
+                {duty} failed in the last run: <bdi>{error}</bdi>
+              </p>
+            ))}
+          </div>
         </th>
-        <td>{role}</td>
         <td className="right">{formatDuration(period)}</td>
         <td className="right">{lastRunAgeMs === null ? 'not yet' : formatAge(lastRunAgeMs)}</td>
-        <td className="right">{formatCount(lastRunMillis)} ms</td>
-        <td className="right">{formatCount(avgRuntimeMillis)} ms</td>
-        <td className="right">{formatCount(runs)}</td>
-        <td>
-          {failed.length === 0
-            ? 'none'
-            : failed.map(([duty, count]) => (
-                <div key={duty}>
-                  {duty}: {formatCount(count)}
-                  {lastErrors[duty] !== undefined && (
-                    <span className="pill future leader" title={lastErrors[duty]}>
-                      failing
-                    </span>
-                  )}
-                </div>
-              ))}
+        <td className="right">
+          {formatCount(lastRunMillis)} ms
+          <div className="dim">{formatCount(avgRuntimeMillis)} ms on average</div>
+        </td>
+        <td className="right">
+          {formatCount(runs)}
+          {failed.length === 0 && <div className="dim">none failed</div>}
+          {failed.map(([duty, count]) => (
+            <div key={duty} className="duty-failures">
+              {duty}: {formatCount(count)} failed
+            </div>
+          ))}
         </td>
       </tr>
       {isOpen && (
         <tr>
-          <td colSpan={8}>
+          <td colSpan={5}>
             <DutyRuns role={role} group={name} />
           </td>
         </tr>

@@ -1,6 +1,7 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
+import { ClockOfCluster, PresentNotice } from '../clock/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { Name, Problem } from '../ui/index.ts'
@@ -25,7 +26,11 @@ export function SqlScreen() {
   return (
     <div className="datasource">
       <div className="picture">
-        <h1>SQL</h1>
+        <div className="row between">
+          <h1>SQL</h1>
+          <ClockOfCluster />
+        </div>
+        <PresentNotice what="queries" />
         <textarea
           aria-label="Query"
           rows={7}

@@ -1,6 +1,6 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
-/** A button that says what it does and asks before it does it. */
+/** A button that says what it does and asks before it does it. The focus follows the question. */
 export function ConfirmedButton({
   label,
   question,
@@ -14,22 +14,28 @@ export function ConfirmedButton({
   readonly isBusy: boolean
   onConfirm(): void
 }) {
-  const [isAsking, setIsAsking] = useState(false)
-  if (!isAsking)
+  const [step, setStep] = useState<'unasked' | 'asking' | 'canceled'>('unasked')
+  const subject = useRef<HTMLButtonElement & HTMLSpanElement>(null)
+  useEffect(() => {
+    if (step !== 'unasked') subject.current?.focus()
+  }, [step])
+  if (step !== 'asking')
     return (
       <div className="row">
-        <button type="button" onClick={() => setIsAsking(true)}>
+        <button ref={subject} type="button" onClick={() => setStep('asking')}>
           {label}
         </button>
       </div>
     )
   return (
     <div className="row">
-      <span>{question}</span>
+      <span ref={subject} tabIndex={-1}>
+        {question}
+      </span>
       <button type="button" className="danger" disabled={isBusy} onClick={onConfirm}>
         {confirm}
       </button>
-      <button type="button" onClick={() => setIsAsking(false)}>
+      <button type="button" onClick={() => setStep('canceled')}>
         Cancel
       </button>
     </div>

@@ -16,10 +16,11 @@ import {
   type TierMove,
   tierMovesOf,
 } from '@svc/domain/preview'
-import { defaultRulesName, formatRule, ruleBoundariesOf } from '@svc/domain/rules'
+import { defaultRulesName, formatRule, type RuleBoundaries, ruleBoundariesOf } from '@svc/domain/rules'
 import { segmentId } from '@svc/domain/segment'
-import { finish } from '@svc/domain/steps'
+import { sortInSteps } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
+import { type DroppedSegments, droppedSegmentsOf } from './dropped-segments.ts'
 import type {
   DroppedTask,
   ExplainedSegment,
@@ -46,6 +47,10 @@ type DecisionTask = Omit<PreviewTask, 'range' | 'maxBuckets'>
 // The stored rules and the latest edits. Each takes about ten bytes per segment.
 const maxDecisions = 4
 
+// Number of segments, and of explained segments, between two pauses.
+const slice = 16_384
+const explainedSlice = 200
+
 const reader = { canRead: () => true, canReadTiers: true }
 
 /** An inventory in the memory of the page. Computes previews with the same code as the coordinator. */
@@ -58,8 +63,8 @@ export class LocalInventory {
     this.inventory = inventory
   }
 
-  /** Returns what the page shows about datasources and tiers. */
-  figures(revision: string): InventoryFigures {
+  /** Returns what the page shows about datasources and tiers. Yields regularly. */
+  *figures(revision: string): Generator<undefined, InventoryFigures> {
     const { now, servers, rules } = this.inventory
     const historicals = servers.filter(({ type }) => type === 'historical')
     const byTier = Map.groupBy(historicals, ({ tier }) => tier)
@@ -73,7 +78,7 @@ export class LocalInventory {
       isLocal: true,
       tiers: [...byTier].map(([name, list]) => ({ name, servers: list.length })),
       datasources: [
-        ...finish(servedFiguresOf(this.inventory)),
+        ...(yield* servedFiguresOf(this.inventory)),
         ...withRulesOnly.map((name) => ({
           name,
           segments: 0,
@@ -149,50 +154,49 @@ export class LocalInventory {
     return previewServerChanges(this.inventory, changes)
   }
 
-  /** Returns the ids of the segments that rules would mark as unused. */
-  dropped({ dataSource, rules }: DroppedTask): string[] {
-    const { outcome } = finish(this.decide({ dataSource, rules, now: undefined, assumesSpace: true }))
-    const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
-    if (datasource === undefined) return []
-    const { segments, columns, stretches, targetOf } = datasource
-    return stretches
-      .filter(({ rule }) => targetOf(rule).action === 'drop')
-      .flatMap(({ from, to }) => Array.from(columns.indexes.subarray(from, to)))
-      .map((index) =>
-        segmentId({
-          dataSource,
-          interval: { start: segments.start(index), end: segments.end(index) },
-          version: segments.version(index),
-          partitionNum: segments.partitionNum(index),
-        }),
-      )
+  /** Returns the segments that rules would mark as unused. Yields regularly. */
+  *dropped({ dataSource, rules }: DroppedTask): Generator<undefined, DroppedSegments> {
+    const { outcome } = yield* this.decide({ dataSource, rules, now: undefined, assumesSpace: true })
+    return yield* droppedSegmentsOf(outcome, dataSource)
   }
 
-  /** Returns the segments that overlap a range, with the rule that applies to each and the servers that serve it. */
-  explain({ dataSource, range, onlyLacking, limit }: ExplainTask): ExplainedSegments {
+  /**
+   * Returns the segments that overlap a range, with the rule that applies to each and the servers that serve it. Yields
+   * regularly.
+   */
+  *explain(task: ExplainTask): Generator<undefined, ExplainedSegments> {
+    const { dataSource, range, onlyLacking, limit } = task
     const stored = { dataSource, rules: undefined, now: undefined, assumesSpace: true }
-    const { outcome } = finish(this.decide(stored))
+    const { outcome } = yield* this.decide(stored)
     const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
     if (datasource === undefined) return { total: 0, lacking: 0, segments: [] }
     const { segments } = datasource
     const isLacking = lackingSegments(datasource)
-    const inRange: number[] = []
-    for (let index = 0; index < segments.count; index += 1)
-      if (segments.start(index) < range.end && segments.end(index) > range.start) inRange.push(index)
-    const lacking = inRange.filter((index) => isLacking[index] === 1)
-    const found = onlyLacking ? lacking : inRange
-    found.sort(
+    const found: number[] = []
+    let [total, lacking] = [0, 0]
+    for (let index = 0; index < segments.count; index += 1) {
+      if (index % slice === 0) yield
+      if (segments.start(index) >= range.end || segments.end(index) <= range.start) continue
+      total += 1
+      lacking += isLacking[index]!
+      if (!onlyLacking || isLacking[index] === 1) found.push(index)
+    }
+    const sorted = yield* sortInSteps(
+      found,
       (a, b) => segments.start(a) - segments.start(b) || segments.partitionNum(a) - segments.partitionNum(b),
     )
-    return {
-      total: inRange.length,
-      lacking: lacking.length,
-      segments: found.slice(0, limit).map((index) => this.explainOne(segments, index)),
+    const { rules, now } = this.inventory
+    const boundaries = ruleBoundariesOf(rules, dataSource, now)
+    const explained: ExplainedSegment[] = []
+    for (const index of sorted.slice(0, limit)) {
+      if (explained.length % explainedSlice === explainedSlice - 1) yield
+      explained.push(this.explainOne(segments, index, boundaries))
     }
+    return { total, lacking, segments: explained }
   }
 
-  private explainOne(segments: PreviewSegments, index: number): ExplainedSegment {
-    const { servers, rules, now } = this.inventory
+  private explainOne(segments: PreviewSegments, index: number, boundaries: RuleBoundaries): ExplainedSegment {
+    const { servers, rules } = this.inventory
     const { dataSource } = segments
     const interval = { start: segments.start(index), end: segments.end(index) }
     const key = {
@@ -202,7 +206,6 @@ export class LocalInventory {
       partitionNum: segments.partitionNum(index),
     }
     const isOvershadowed = segments.isOvershadowed(index)
-    const boundaries = ruleBoundariesOf(rules, dataSource, now)
     const number = boundaries.match(interval)
     const own = rules.get(dataSource)?.length ?? 0
     const wanted = boundaries.wantedBy(number)

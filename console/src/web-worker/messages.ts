@@ -8,6 +8,8 @@ import type {
   ServerChangesPreview,
   TierMove,
 } from '@svc/domain/preview'
+import type { CompactionOverTime } from './compaction-runs.ts'
+import type { DroppedSegments } from './dropped-segments.ts'
 
 /** The answer to a preview request. */
 export interface PreviewAnswer {
@@ -128,8 +130,8 @@ export interface WorkerCalls {
   /** Fetches the inventory, or without READ on the state of the cluster, what the user may read instead. */
   readonly refresh: { readonly input: { readonly canReadState: boolean }; readonly output: InventoryFigures }
   readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
-  /** The ids of the segments that rules would mark as unused. */
-  readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
+  /** The segments that rules would mark as unused. */
+  readonly dropped: { readonly input: DroppedTask; readonly output: DroppedSegments }
   /** What the stored rules do to all datasources at a time. */
   readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }
   /** What changes to the servers do under the stored rules. */
@@ -140,6 +142,11 @@ export interface WorkerCalls {
   readonly request: {
     readonly input: { readonly method: string; readonly path: string }
     readonly output: LocalAnswer
+  }
+  /** The compaction of a datasource over time; null if it is not compacted. */
+  readonly compaction: {
+    readonly input: { readonly dataSource: string }
+    readonly output: CompactionOverTime | null
   }
   readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
   /** Starts or stops following the changes of the cluster. */

@@ -1,10 +1,14 @@
 // Runs in a worker of the page: fetches the inventory, and computes previews with the code of the coordinator.
-import { type DecodedInventory, decodeInventory, updateInventory } from '@svc/domain/preview'
+import { type DecodedInventory, decodeInventory, type PreviewRow, updateInventory } from '@svc/domain/preview'
 import { rulesPathOf } from '@svc/domain/rules'
 import { formatInstant, parseInstant } from '@svc/domain/time'
+import { type CompactionStatus, intervalCountOf, maxCompactionIntervals } from '../answers/index.ts'
+import { type CompactionOverTime, compactionRunsOf } from './compaction-runs.ts'
+import { type DroppedSegments, droppedSegmentsIn } from './dropped-segments.ts'
 import { Follower } from './follower.ts'
 import { LocalInventory } from './local-inventory.ts'
 import type {
+  DroppedTask,
   InventoryFigures,
   OpenedSnapshot,
   PreviewAnswer,
@@ -88,8 +92,16 @@ function outputOf({ id, kind, input, authorization }: WorkerRequest) {
     return next
   }
   if (kind === 'follow') return follow(input as WorkerCalls['follow']['input'], authorization)
-  if (kind === 'dropped') return local?.dropped(input as never) ?? []
-  if (kind === 'explain') return local?.explain(input as never) ?? noSegments
+  if (kind === 'compaction')
+    return compactionOf((input as WorkerCalls['compaction']['input']).dataSource, authorization, isCanceled)
+  if (kind === 'dropped')
+    return local
+      ? runInSlices(local.dropped(input as WorkerCalls['dropped']['input']), isCanceled)
+      : droppedAtCoordinator(input as WorkerCalls['dropped']['input'], authorization)
+  if (kind === 'explain')
+    return local
+      ? runInSlices(local.explain(input as WorkerCalls['explain']['input']), isCanceled)
+      : noSegments
   if (local === undefined) return previewAtCoordinator(input as PreviewTask, authorization)
   return runInSlices(local.preview(input as PreviewTask), isCanceled)
 }
@@ -113,6 +125,9 @@ async function runInSlices<Result>(
   }
 }
 
+const inSlices = <Result>(steps: Generator<undefined, Result>): Promise<Result> =>
+  runInSlices(steps, () => false)
+
 const noSegments = { total: 0, lacking: 0, segments: [] }
 
 function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string | undefined): null {
@@ -127,7 +142,8 @@ async function openSnapshot(place: SnapshotPlace): Promise<OpenedSnapshot> {
   const { inventory: read, opened } = await readSnapshot(place, Date.now())
   local = new LocalInventory(read)
   revision += 1
-  snapshot = { answers: new SnapshotAnswers(read), figures: local.figures(String(revision)) }
+  const shown = await inSlices(local.figures(String(revision)))
+  snapshot = { answers: new SnapshotAnswers(read), figures: shown }
   return opened
 }
 
@@ -162,13 +178,16 @@ async function refresh(authorization: string | undefined): Promise<InventoryFigu
   const response = await request(`/svc/coordinator/v1/inventory${since}`, authorization, { headers })
   if (response.status === 304 && figures) return figures
   const received = decodeInventory(await response.arrayBuffer())
-  inventory = inventory === undefined ? received : updateInventory(inventory, received)
+  // Until the update of a large datasource is complete, previews are those of the inventory before it.
+  const next = inventory === undefined ? received : await inSlices(updateInventory(inventory, received))
   // Previews must count the space that other datasources take, so the coordinator computes them if the user cannot read all.
-  const decoded = new LocalInventory(inventory)
+  const decoded = new LocalInventory(next)
+  const shown = await inSlices(decoded.figures(String(revision + 1)))
+  inventory = next
   tag = response.headers.get('etag') ?? undefined
   revision += 1
-  local = inventory.isComplete ? decoded : undefined
-  figures = { ...decoded.figures(String(revision)), isLocal: inventory.isComplete }
+  local = next.isComplete ? decoded : undefined
+  figures = { ...shown, isLocal: next.isComplete }
   return figures
 }
 
@@ -197,20 +216,11 @@ async function previewAtCoordinator(
 ): Promise<PreviewView> {
   const startedAt = performance.now()
   const list = rules ?? (await storedRules(dataSource, authorization))
-  const response = await request(`/svc/coordinator/v1/rules/simulate?buckets=${maxBuckets}`, authorization, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      rules: Object.fromEntries([[dataSource, list]]),
-      ...(now === undefined ? {} : { now: formatInstant(now) }),
-    }),
-  })
-  const answered = (await response.json()) as PreviewAnswer
-  if (!answered.known)
-    throw new WorkerFailure(
-      503,
-      answered.reasons?.[0] ?? 'The leader does not know the state of the cluster yet',
-    )
+  const body = {
+    rules: Object.fromEntries([[dataSource, list]]),
+    ...(now === undefined ? {} : { now: formatInstant(now) }),
+  }
+  const answered = await simulateRules(body, `buckets=${maxBuckets}`, authorization)
   const { buckets } = answered.summary
   const start = buckets && parseInstant(buckets.start)
   return {
@@ -225,7 +235,63 @@ async function previewAtCoordinator(
   }
 }
 
+/** Returns a preview of the coordinator. Fails if the coordinator does not know the cluster yet. */
+async function simulateRules(
+  body: object,
+  query: string,
+  authorization: string | undefined,
+): Promise<PreviewAnswer & { readonly segments?: readonly PreviewRow[] }> {
+  const response = await request(`/svc/coordinator/v1/rules/simulate?${query}`, authorization, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answered = (await response.json()) as PreviewAnswer
+  if (answered.known) return answered
+  const [reason = 'The leader does not know the state of the cluster yet'] = answered.reasons ?? []
+  throw new WorkerFailure(503, reason)
+}
+
+// The maximum of the coordinator.
+const rowsPerPage = 10_000
+
+async function droppedAtCoordinator(
+  { dataSource, rules }: DroppedTask,
+  authorization: string | undefined,
+): Promise<DroppedSegments> {
+  const body = { rules: Object.fromEntries([[dataSource, rules]]) }
+  const rows: PreviewRow[] = []
+  for (let isLast = false; !isLast; ) {
+    const query = `full&limit=${rowsPerPage}&offset=${rows.length}`
+    const { segments = [], summary } = await simulateRules(body, query, authorization)
+    rows.push(...segments)
+    isLast = segments.length < rowsPerPage || summary.effects.unused.segments === 0
+  }
+  return droppedSegmentsIn(dataSource, rows)
+}
+
 async function storedRules(dataSource: string, authorization: string | undefined): Promise<object[]> {
   const response = await request(rulesPathOf(dataSource), authorization)
   return (await response.json()) as object[]
+}
+
+async function compactionOf(
+  dataSource: string,
+  authorization: string | undefined,
+  isCanceled: () => boolean,
+): Promise<CompactionOverTime | null> {
+  const path = `/svc/indexer/v1/compaction/status/datasources/${encodeURIComponent(dataSource)}`
+  const statusOf = async (query: string): Promise<CompactionStatus | undefined> => {
+    const { latestStatus } = await fetchJson<{ latestStatus: [CompactionStatus?] }>(
+      `${path}${query}`,
+      authorization,
+    )
+    return latestStatus[0]
+  }
+  const counted = await statusOf('')
+  if (counted === undefined) return null
+  const intervalCount = intervalCountOf(counted)
+  if (intervalCount > maxCompactionIntervals) return { intervalCount, runs: undefined }
+  const intervals = (await statusOf('?full'))?.intervals
+  return { intervalCount, runs: intervals && (await runInSlices(compactionRunsOf(intervals), isCanceled)) }
 }
