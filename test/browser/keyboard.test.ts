@@ -120,7 +120,6 @@ describe('the console with the keyboard alone', { skip }, () => {
   })
 
   test('saves, discards, restores, and opens an edit', async () => {
-    await press(button(/Load by period P13M/))
     await type(page.getByLabel(/^Period/), 'P14M')
     await isEdited()
     const downloading = page.waitForEvent('download')

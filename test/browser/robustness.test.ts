@@ -13,6 +13,7 @@ import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers, credentialsOf } from '../support/test-users.ts'
 import { editPeriod } from './main-flow.ts'
 import { type ConsolePage, logIn, openBrowser, openPage } from './open-browser.ts'
+import { openLink } from './open-link.ts'
 import { startSampleCluster } from './sample-cluster.ts'
 import { hostileName } from './sample-inventory.ts'
 
@@ -155,11 +156,13 @@ describe('the console, when something unusual happens', { skip }, () => {
     await text('1 of 5').waitFor()
   })
 
-  test('fits into a window of 1280 pixels, even with an unsaved edit and without a connection', async () => {
+  test('fits into a window of 1280 pixels, even with an unsaved edit and without a connection', async (context) => {
+    const connection = await openLink(context, cluster.routerUrl)
     const spec = { type: 'kill', dataSource: 'koalas', interval: '2000-01-01/2000-01-02' }
     await cluster.router.post('/svc/indexer/v1/task', spec)
     await page.setViewportSize({ width: 1280, height: 800 })
-    await open('datasources/wikipedia')
+    const address = `${connection.url}/console/datasources/wikipedia`
+    await logIn(page, address, 'admin', cluster.adminPassword!)
     await editPeriod(page, 'P13M', 'P14M')
     /** Returns how many pixels of an element are cut on the right and at the bottom. */
     const cutPixels = (selector: string) =>
@@ -175,11 +178,10 @@ describe('the console, when something unusual happens', { skip }, () => {
     assert.deepEqual(await cutPixels('.task-id button'), [0, 0])
     await link('Access').click()
     assert.equal((await cutPixels('.matrix'))[0], 0)
-    await opened.context.setOffline(true)
+    connection.cut()
     await text(/^No connection/).waitFor()
     const { height } = (await page.getByRole('banner').boundingBox())!
     assert.ok(height < 50, `${height} pixels`)
-    await opened.context.setOffline(false)
     opened.problems.splice(0)
   })
 

@@ -78,12 +78,12 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
 }
 
 /**
- * Builds the console and runs its tests in Chromium and Firefox, two files at a time, because they also wait; returns the exit
+ * Builds the console and runs its tests in Chromium and Firefox, three files at a time, because they mostly wait; returns the exit
  * status. With `isUpdating`, draws its screens into docs/console.
  */
 export async function runBrowserTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   await buildConsole()
-  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '2', updating(isUpdating))
+  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '3', updating(isUpdating))
 }
 
 /** Creates the npm package and runs its tests, which install it from the registry; returns the exit status. */
