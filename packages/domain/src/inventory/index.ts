@@ -2,6 +2,7 @@
 export * from './block-column.ts'
 export * from './change-journal.ts'
 export * from './copy-table.ts'
-export { hashNumber } from './hash-index.ts'
+export { grown } from './grow-column.ts'
+export { HashIndex, hashNumber, hashText } from './hash-index.ts'
 export { overshadowingVersions } from './overshadowing-versions.ts'
 export * from './segment-table.ts'

@@ -1,6 +1,7 @@
 /** Data servers (historicals, and brokers with a segment cache): load, serve, and drop segments on request, and report them. */
 export { createDataServer, type DataServer } from './data-server.ts'
 export { KnownLeader, type RequestStamp } from './known-leader.ts'
+export { RecentChanges } from './recent-changes.ts'
 export {
   type AwaitedServer,
   type Report,
@@ -22,7 +23,7 @@ export {
 } from './segment-files-route.ts'
 export { type SegmentHolders, segmentHoldersPath } from './segment-holders-path.ts'
 export { sendReport } from './send-report.ts'
-export { ServedSegments } from './served-segments.ts'
+export { type ChangesSince, type ServedList, ServedSegments } from './served-segments.ts'
 export {
   type ServedSegmentsAnswer,
   servedSegmentsPath,

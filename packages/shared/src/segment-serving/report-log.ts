@@ -1,5 +1,5 @@
 import type { RequestFailure, ServerReport } from './report.ts'
-import type { ServedSegments } from './served-segments.ts'
+import type { ServedList } from './served-segments.ts'
 
 /** The part of a report with the changes. */
 export type ReportedChanges = Pick<
@@ -15,11 +15,11 @@ const failuresAtOnce = 1000
  * one that the leader is known to have accepted. A leader with a different state requests the full list.
  */
 export class ReportLog {
-  private readonly served: ServedSegments
+  private readonly served: ServedList
   private readonly failures: RequestFailure[] = []
   private reportedUpTo: number | undefined
 
-  constructor(served: ServedSegments) {
+  constructor(served: ServedList) {
     this.served = served
   }
 

@@ -6,7 +6,7 @@ import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 import { permittedItems } from '../security/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { integerParameter, textParameter } from '../wire/index.ts'
-import type { DataServer } from './data-server.ts'
+import type { ServedList } from './served-segments.ts'
 
 /** The path at which followers get the segments that a data server serves. */
 export const servedSegmentsPath = '/svc-internal/v1/segments'
@@ -29,7 +29,7 @@ const sinceQuery = {
  * only the datasources that they can read.
  */
 export function servedSegmentsRoute(
-  { served }: Pick<DataServer, 'served'>,
+  { served }: { readonly served: ServedList },
   { settings, stopping }: Pick<ServiceContext, 'settings' | 'stopping'>,
 ): Route {
   const internalUser = settings.get('svc.escalator.internalClientUsername')

@@ -4,7 +4,7 @@ import type { ServiceContext } from '../service/index.ts'
 import type { ServerReport } from './report.ts'
 import { type ReportedChanges, ReportLog } from './report-log.ts'
 import { sendStandbyReport } from './send-report.ts'
-import type { ServedSegments } from './served-segments.ts'
+import type { ServedList } from './served-segments.ts'
 
 /** The reports of one process to one coordinator that is not the leader. */
 export interface StandbyReports {
@@ -36,7 +36,7 @@ export class StandbyLog {
   private readonly log: ReportLog
   private takenAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(served: ServedSegments) {
+  constructor(served: ServedList) {
     this.log = new ReportLog(served)
   }
 
@@ -59,7 +59,7 @@ export class StandbyLog {
 
 /** Creates the reports of a process that is one server. `reportOf` returns its report with these changes. */
 export function createOwnStandbyReports(
-  served: ServedSegments,
+  served: ServedList,
   reportOf: (changes: ReportedChanges) => ServerReport,
 ): StandbyReports {
   const log = new StandbyLog(served)

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { grown } from '@svc/domain/inventory'
 import type { VirtualServerGroup } from '@svc/shared/config'
-import { ServedSegments } from '@svc/shared/segment-serving'
+import { NumberedSegments } from './numbered-segments.ts'
+import { SegmentNumbers } from './segment-numbers.ts'
 import { createVirtualServer, isHidden, type VirtualServer } from './virtual-server.ts'
 
 // How long a killed server takes to restart, similar to the process of a real one.
@@ -8,13 +10,14 @@ const restartMs = 2000
 
 /** The virtual servers of this process, and the segments that they serve together. */
 export class VirtualCluster {
+  readonly numbers = new SegmentNumbers()
   /** The segments that at least one visible historical serves. */
-  readonly served = new ServedSegments()
+  readonly served = new NumberedSegments(this.numbers)
   /** Removed servers that the leader may not know about yet. */
   readonly gone = new Set<string>()
   private readonly byName = new Map<string, VirtualServer>()
   /** Number of visible historicals that serve each segment. */
-  private readonly holders = new Map<string, number>()
+  private holdersOf = new Int32Array(0)
   private currentGroups: readonly VirtualServerGroup[] = []
 
   get groups(): readonly VirtualServerGroup[] {
@@ -52,12 +55,15 @@ export class VirtualCluster {
   kill(server: VirtualServer): void {
     this.hide(server)
     server.livesAgainAtMs = performance.now() + restartMs
-    server.queue.length = 0
+    this.clearQueue(server)
   }
 
   /** Restarts a killed server. */
-  revive({ name, group, sizes, usedSizeBytes }: VirtualServer): void {
-    const server = createVirtualServer({ name, group, sizes, usedSizeBytes })
+  revive({ name, group, served, usedSizeBytes }: VirtualServer): void {
+    const server = createVirtualServer(name, group, this.numbers)
+    for (const segment of served.segments()) server.served.add(segment)
+    server.usedSizeBytes = usedSizeBytes
+    served.clear()
     this.byName.set(name, server)
     this.show(server)
   }
@@ -70,19 +76,18 @@ export class VirtualCluster {
     if (!isCut) this.show(server)
   }
 
-  load(server: VirtualServer, id: string, sizeBytes: number): void {
-    if (server.served.has(id)) return
-    server.sizes.set(id, sizeBytes)
-    server.usedSizeBytes += sizeBytes
-    server.served.add(id)
-    this.noteLoaded(server, id)
+  load(server: VirtualServer, segment: number): void {
+    if (server.served.has(segment)) return
+    server.usedSizeBytes += this.numbers.sizeOf(segment)
+    server.served.add(segment)
+    this.noteLoaded(server, segment)
   }
 
-  drop(server: VirtualServer, id: string): void {
-    server.usedSizeBytes -= server.sizes.get(id) ?? 0
-    server.sizes.delete(id)
-    this.noteDropped(server, id)
-    server.served.remove(id)
+  drop(server: VirtualServer, segment: number): void {
+    if (!server.served.has(segment)) return
+    server.usedSizeBytes -= this.numbers.sizeOf(segment)
+    this.noteDropped(server, segment)
+    server.served.remove(segment)
   }
 
   /** Whether the leader knows all servers and all their segments. */
@@ -100,39 +105,42 @@ export class VirtualCluster {
     if (present && isDeepStrictEqual({ ...present.group, count: 0 }, { ...group, count: 0 })) return
     if (present) this.remove(present)
     this.gone.delete(name)
-    this.byName.set(name, createVirtualServer({ name, group }))
+    this.byName.set(name, createVirtualServer(name, group, this.numbers))
   }
 
   private remove(server: VirtualServer): void {
     this.hide(server)
     this.byName.delete(server.name)
+    this.clearQueue(server)
+    server.served.clear()
+  }
+
+  private clearQueue({ queue }: VirtualServer): void {
+    for (const { segment } of queue) this.numbers.release(segment)
+    queue.length = 0
   }
 
   /** Hides the segments of a server from servers that follow this process. */
   private hide(server: VirtualServer): void {
     if (isHidden(server)) return
-    for (const id of server.served.ids()) this.noteDropped(server, id)
+    for (const segment of server.served.segments()) this.noteDropped(server, segment)
   }
 
   private show(server: VirtualServer): void {
     if (isHidden(server)) return
-    for (const id of server.served.ids()) this.noteLoaded(server, id)
+    for (const segment of server.served.segments()) this.noteLoaded(server, segment)
   }
 
-  private noteLoaded(server: VirtualServer, id: string): void {
+  private noteLoaded(server: VirtualServer, segment: number): void {
     if (server.group.type !== 'historical' || isHidden(server)) return
-    this.holders.set(id, (this.holders.get(id) ?? 0) + 1)
-    this.served.add(id)
+    this.holdersOf = grown(this.holdersOf, segment + 1)
+    this.holdersOf[segment]! += 1
+    this.served.add(segment)
   }
 
-  private noteDropped(server: VirtualServer, id: string): void {
-    if (server.group.type !== 'historical' || isHidden(server) || !server.served.has(id)) return
-    const left = (this.holders.get(id) as number) - 1
-    if (left > 0) {
-      this.holders.set(id, left)
-      return
-    }
-    this.holders.delete(id)
-    this.served.remove(id)
+  private noteDropped(server: VirtualServer, segment: number): void {
+    if (server.group.type !== 'historical' || isHidden(server)) return
+    this.holdersOf[segment]! -= 1
+    if (this.holdersOf[segment] === 0) this.served.remove(segment)
   }
 }

@@ -1,5 +1,6 @@
 import type { Faults } from '@svc/shared/faults'
-import type { RequestBatch } from '@svc/shared/redis'
+import type { RequestBatch, SegmentRequest } from '@svc/shared/redis'
+import type { SegmentNumbers } from './segment-numbers.ts'
 import type { VirtualCluster } from './virtual-cluster.ts'
 import type { QueuedRequest, VirtualServer } from './virtual-server.ts'
 
@@ -13,8 +14,11 @@ export interface VirtualLoading {
 
 /** Creates the loading of the servers of a virtual cluster. */
 export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Faults, 'at'>): VirtualLoading {
-  const durationMs = ({ name, group }: VirtualServer, { action, sizeBytes }: QueuedRequest): number =>
-    action === 'load' ? (1000 * sizeBytes) / group.bytesPerSecond + faults.at(name).diskDelayMs() : 0
+  const { numbers } = cluster
+  const durationMs = ({ name, group }: VirtualServer, { action, segment }: QueuedRequest): number =>
+    action === 'load'
+      ? (1000 * numbers.sizeOf(segment)) / group.bytesPerSecond + faults.at(name).diskDelayMs()
+      : 0
 
   function enqueue(batch: RequestBatch): void {
     const server = cluster.get(batch.server)
@@ -24,14 +28,10 @@ export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Fault
     const stamp = { term: batch.term, sentAtMs: batch.sentAtMs }
     const faulty = faults.at(server.name)
     for (const request of batch.requests) {
+      const segment = takeNumber(numbers, request)
+      if (segment < 0) continue
       const comesAtMs = performance.now() + faulty.requestDelayMs()
-      const queued: QueuedRequest = {
-        action: request.action,
-        id: request.id,
-        sizeBytes: request.action === 'load' ? request.sizeBytes : 0,
-        stamp,
-        comesAtMs,
-      }
+      const queued: QueuedRequest = { action: request.action, segment, stamp, comesAtMs }
       if (server.queue.length === 0) server.headDoneAtMs = comesAtMs + durationMs(server, queued)
       server.queue.push(queued)
     }
@@ -44,6 +44,7 @@ export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Fault
       done += 1
       // Leaders decide based on what is served here now.
       if (!server.leader.isVoid(request.stamp)) execute(cluster, server, request)
+      numbers.release(request.segment)
       const next = server.queue[done]
       if (next) server.headDoneAtMs = Math.max(server.headDoneAtMs, next.comesAtMs) + durationMs(server, next)
     }
@@ -62,22 +63,26 @@ export function createVirtualLoading(cluster: VirtualCluster, faults: Pick<Fault
   }
 }
 
-function execute(
-  cluster: VirtualCluster,
-  server: VirtualServer,
-  { action, id, sizeBytes }: QueuedRequest,
-): void {
+/** Returns the number of the segment of a request, or -1 for a drop of a segment that no virtual server has or loads. */
+function takeNumber(numbers: SegmentNumbers, request: SegmentRequest): number {
+  if (request.action === 'load') return numbers.take(request.id, request.sizeBytes)
+  const segment = numbers.find(request.id)
+  if (segment >= 0) numbers.keep(segment)
+  return segment
+}
+
+function execute(cluster: VirtualCluster, server: VirtualServer, { action, segment }: QueuedRequest): void {
   if (action === 'drop') {
-    cluster.drop(server, id)
+    cluster.drop(server, segment)
     return
   }
   if (Math.random() < server.group.failureProbability) {
     server.log.noteFailure({
-      id,
+      id: cluster.numbers.idOf(segment),
       action: 'load',
       message: 'Simulated failure (configured with [failureProbability])',
     })
     return
   }
-  cluster.load(server, id, sizeBytes)
+  cluster.load(server, segment)
 }

@@ -20,7 +20,11 @@ export async function readPlacement(cluster: VirtualCluster, file: string): Prom
     const { server, segments } = JSON.parse(line) as PlacementLine
     const found = cluster.get(server)
     if (!found) continue
-    for (const [id, sizeBytes] of segments) cluster.load(found, id, sizeBytes)
+    for (const [id, sizeBytes] of segments) {
+      const segment = cluster.numbers.take(id, sizeBytes)
+      cluster.load(found, segment)
+      cluster.numbers.release(segment)
+    }
   }
 }
 
@@ -32,11 +36,12 @@ export async function writePlacement(cluster: VirtualCluster, file: string): Pro
 }
 
 function* placementLines(cluster: VirtualCluster): Generator<string> {
-  for (const { name: server, sizes } of cluster.servers()) {
+  const { numbers } = cluster
+  for (const { name: server, served } of cluster.servers()) {
     let segments: [string, number][] = []
     const line = (): string => `${JSON.stringify({ server, segments } satisfies PlacementLine)}\n`
-    for (const entry of sizes) {
-      segments.push(entry)
+    for (const segment of served.segments()) {
+      segments.push([numbers.idOf(segment), numbers.sizeOf(segment)])
       if (segments.length < segmentsPerLine) continue
       yield line()
       segments = []

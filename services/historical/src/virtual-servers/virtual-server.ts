@@ -1,6 +1,8 @@
 import type { VirtualServerGroup } from '@svc/shared/config'
 import type { SegmentRequest } from '@svc/shared/redis'
-import { KnownLeader, ReportLog, type RequestStamp, ServedSegments } from '@svc/shared/segment-serving'
+import { KnownLeader, ReportLog, type RequestStamp } from '@svc/shared/segment-serving'
+import { NumberedSegments } from './numbered-segments.ts'
+import type { SegmentNumbers } from './segment-numbers.ts'
 
 /**
  * A load or drop request in the queue of a virtual server, without the payload of the segment: half a million requests can
@@ -8,9 +10,8 @@ import { KnownLeader, ReportLog, type RequestStamp, ServedSegments } from '@svc/
  */
 export interface QueuedRequest {
   readonly action: SegmentRequest['action']
-  readonly id: string
-  /** Bytes to load, or 0 for a drop. */
-  readonly sizeBytes: number
+  /** The number of the segment, which the queue keeps. */
+  readonly segment: number
   readonly stamp: RequestStamp
   /** When the request arrives, if a fault delays requests. */
   readonly comesAtMs: number
@@ -20,10 +21,8 @@ export interface QueuedRequest {
 export interface VirtualServer {
   readonly name: string
   readonly group: VirtualServerGroup
-  readonly served: ServedSegments
+  readonly served: NumberedSegments
   readonly log: ReportLog
-  /** Size in bytes of each segment that it serves, by id. */
-  readonly sizes: Map<string, number>
   readonly queue: QueuedRequest[]
   usedSizeBytes: number
   /** When the request at the head of the queue is done, as a `performance.now()` time. */
@@ -38,23 +37,20 @@ export interface VirtualServer {
   isCut: boolean
 }
 
-/** Creates a server, with the segments that it kept from an earlier lifetime. */
-export function createVirtualServer({
-  name,
-  group,
-  sizes = new Map(),
-  usedSizeBytes = 0,
-}: Pick<VirtualServer, 'name' | 'group'> & Partial<VirtualServer>): VirtualServer {
-  const served = new ServedSegments()
-  for (const id of sizes.keys()) served.add(id)
+/** Creates a server without segments. */
+export function createVirtualServer(
+  name: string,
+  group: VirtualServerGroup,
+  numbers: SegmentNumbers,
+): VirtualServer {
+  const served = new NumberedSegments(numbers)
   return {
     name,
     group,
     served,
     log: new ReportLog(served),
-    sizes,
     queue: [],
-    usedSizeBytes,
+    usedSizeBytes: 0,
     headDoneAtMs: 0,
     leader: new KnownLeader(),
     lastReportAtMs: 0,

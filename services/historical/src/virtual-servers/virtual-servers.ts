@@ -1,7 +1,7 @@
 import type { VirtualServerGroup } from '@svc/shared/config'
 import { type RequestReceiver, receiveRequests } from '@svc/shared/redis'
 import { type Loop, startLoop } from '@svc/shared/runtime'
-import { type ServedSegments, startReporter, startStandbyReports } from '@svc/shared/segment-serving'
+import { type ServedList, startReporter, startStandbyReports } from '@svc/shared/segment-serving'
 import type { ServiceContext } from '@svc/shared/service'
 import { VirtualCluster } from './virtual-cluster.ts'
 import { createVirtualLoading } from './virtual-loading.ts'
@@ -11,7 +11,7 @@ import { createStandbyReports, createVirtualReports } from './virtual-reports.ts
 /** Virtual servers for simulations, which exist only in this process. They store no data, but take as long as real ones. */
 export interface VirtualServers {
   /** The segments that at least one virtual historical serves, for servers that follow this process. */
-  readonly served: ServedSegments
+  readonly served: ServedList
   groups(): readonly VirtualServerGroup[]
   /**
    * Replaces the virtual servers. Servers whose group is unchanged keep their segments; others are created or removed.
