@@ -160,7 +160,8 @@ export async function followSegmentChanges(
           pausedAt = performance.now()
         }
         for (const line of lines) {
-          const fields = line.split('\t').map(readCopyText)
+          const escaped = line.split('\t')
+          const fields = line.includes('\\') ? escaped.map(readCopyText) : escaped
           const id = fields[0] as string
           removed.delete(id)
           if (fields[9] === 't') follower.used(readNewSegment(fields, shared))
@@ -222,9 +223,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string[]>
 const copyEscapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' }
 
 const readCopyText = (text: string): string =>
-  text.includes('\\')
-    ? text.replace(/\\(.)/gs, (_, character: string) => copyEscapes[character] ?? character)
-    : text
+  text.replace(/\\(.)/gs, (_, character: string) => copyEscapes[character] ?? character)
 
 /** Returns the sizes in bytes of used segments by ID; others are left out. */
 export async function loadUsedSegmentSizes(
@@ -264,7 +263,7 @@ export async function loadPayloadTexts(
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map()
   const rows = await queries.query<{ id: string; text: string }>(
-    sql`SELECT id, payload::text AS text FROM segments WHERE id = ANY(${ids})`,
+    sql`SELECT id, payload::text AS text FROM segments WHERE id = ANY(${textArray(ids)}::text[])`,
   )
   return new Map(rows.map(({ id, text }) => [id, text]))
 }

@@ -44,6 +44,7 @@ interface PreparedRequest {
 
 // Requests per job: enough to be cheap, and few enough that a job is small.
 const batchSize = 32
+// Loads whose payloads are read at the same time.
 const payloadsAtOnce = 1000
 // Servers to which requests are sent in parallel.
 const serversAtOnce = 16
@@ -59,20 +60,18 @@ export async function queueRequests(
   servers: ServerInventory,
   sender: RequestSender,
 ): Promise<QueuedRequests> {
-  const payloads = await loadAllPayloads(database, [
-    ...new Set(requests.loads.map(({ segmentId }) => segmentId)),
-  ])
+  const prepared = await prepareByServer(requests, database)
   let loads = 0
   let drops = 0
   let firstError: unknown
 
-  async function sendAll(name: string, prepared: readonly PreparedRequest[]): Promise<void> {
+  async function sendAll(name: string, all: readonly PreparedRequest[]): Promise<void> {
     const server = servers.get(name)
     if (!server) return
-    for (let start = 0; start < prepared.length; start += batchSize) {
+    for (let start = 0; start < all.length; start += batchSize) {
       // This process may become the leader again, and would then wait for answers to ignored requests.
       if (!isLeader()) return
-      const batch = prepared.slice(start, start + batchSize)
+      const batch = all.slice(start, start + batchSize)
       const sentAtMs = performance.now()
       // Record the requests before sending them, because the server may answer before this process sees that they are
       // queued.
@@ -98,20 +97,23 @@ export async function queueRequests(
   }
 
   // The batches of a server are sent in order. Batches of several servers are sent in parallel, because each waits for Redis.
-  const queues = prepareByServer(requests, payloads).entries()
+  const queues = prepared.entries()
   const sendNext = async (): Promise<void> => {
-    for (const [name, prepared] of queues) await sendAll(name, prepared)
+    for (const [name, all] of queues) await sendAll(name, all)
   }
   await Promise.all(Array.from({ length: serversAtOnce }, sendNext))
   if (firstError) throw firstError
   return { loads, drops }
 }
 
-/** Returns the requests of each server, with the payloads of the segments to load. */
-function prepareByServer(
+/**
+ * Returns the requests of each server, with the payloads of the segments to load. Reads the payloads of some segments at a time,
+ * because a step for all of them would block this process.
+ */
+async function prepareByServer(
   { loads, drops }: Requests,
-  payloads: ReadonlyMap<string, string>,
-): ReadonlyMap<string, readonly PreparedRequest[]> {
+  database: Database,
+): Promise<ReadonlyMap<string, readonly PreparedRequest[]>> {
   const byServer = new Map<string, PreparedRequest[]>()
   const add = (server: string, prepared: PreparedRequest) => {
     const requests = byServer.get(server)
@@ -119,11 +121,16 @@ function prepareByServer(
     else byServer.set(server, [prepared])
   }
   for (const { server, segmentId } of drops) add(server, { request: { action: 'drop', id: segmentId } })
-  for (const { server, segmentId, sizeBytes, replaces } of loads) {
-    const payload = payloads.get(segmentId)
-    // Without a payload, the segment was deleted after it was planned.
-    if (payload === undefined) continue
-    add(server, { request: { action: 'load', id: segmentId, sizeBytes, payload }, replaces })
+  for (let start = 0; start < loads.length; start += payloadsAtOnce) {
+    const some = loads.slice(start, start + payloadsAtOnce)
+    const ids = new Set(some.map(({ segmentId }) => segmentId))
+    const payloads = await loadPayloadTexts(database, [...ids])
+    for (const { server, segmentId, sizeBytes, replaces } of some) {
+      const payload = payloads.get(segmentId)
+      // Without a payload, the segment was deleted after it was planned.
+      if (payload === undefined) continue
+      add(server, { request: { action: 'load', id: segmentId, sizeBytes, payload }, replaces })
+    }
   }
   return byServer
 }
@@ -139,15 +146,3 @@ const pendingRequests = (
       return [id, { action, sizeBytes, sentAtMs, ...(replaces === undefined ? {} : { replaces }) }]
     }),
   )
-
-/** Loads the payloads of many segments in chunks, because reading them blocks this process. */
-async function loadAllPayloads(
-  database: Database,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const payloads = new Map<string, string>()
-  for (let start = 0; start < ids.length; start += payloadsAtOnce)
-    for (const [id, payload] of await loadPayloadTexts(database, ids.slice(start, start + payloadsAtOnce)))
-      payloads.set(id, payload)
-  return payloads
-}

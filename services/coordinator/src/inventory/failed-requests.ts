@@ -44,7 +44,8 @@ export class FailedRequests implements Iterable<[id: string, request: FailedRequ
   }
 
   delete(id: string): void {
-    this.byId.delete(id)
+    // Most servers have none, and the hash of a new ID would have to be calculated.
+    if (this.byId.size > 0) this.byId.delete(id)
   }
 
   /** Forgets requests that could have been retried long ago. */
