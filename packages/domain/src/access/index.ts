@@ -20,6 +20,7 @@ export {
   type HasPassword,
   isHiddenUser,
   type LoginChain,
+  type LoginQuestion,
   type LoginVerdict,
   walkChain,
   walkChainNow,

@@ -2,10 +2,13 @@ import {
   type AuthenticatorStep,
   chainFailure,
   type LoginChain,
+  type LoginFailure,
+  type LoginQuestion,
   type LoginVerdict,
   walkChain,
   walkChainNow,
 } from '@svc/domain/access'
+import { describeError } from '@svc/domain/failure'
 import type { Caller, CallerOf } from './caller.ts'
 import type { CountAttempt } from './ldap-directory.ts'
 import type { LdapLogins } from './ldap-logins.ts'
@@ -20,6 +23,8 @@ export interface LoginOutcome {
   /** Undefined if the login reached an authenticator that accepts everyone. */
   readonly result: Authentication | undefined
   readonly knownAs?: string | undefined
+  /** Whether the login is wrong although its result is not a rejection. It counts as a guess. */
+  readonly isWrong?: boolean
 }
 
 /** Checks logins with a chain of authenticators. */
@@ -62,19 +67,18 @@ export function createChainLogins(
     countAttempt: CountAttempt,
     source: LoginSource,
   ): Promise<LoginOutcome> {
-    const hashed = new Set<string>()
+    const rejections = new Map<string, Promise<unknown>>()
     const traces = new LdapTraces()
-    const verifyAt = async (authenticator: string, user: string): Promise<LoginVerdict> => {
+    const verifyAt = async ({ authenticator, user }: LoginQuestion): Promise<LoginVerdict> => {
       const directory = directories.get(authenticator)
       if (directory) return await directory.verify(user, password, countAttempt, traces.start(authenticator))
-      hashed.add(authenticator)
       const stored = storedCredentials(current, authenticator, user)
-      const isCorrect = await metadata.verify(authenticator, user, password, stored, source)
+      if (!stored) return { kind: 'unknown' }
+      const { isCorrect, rejection } = await metadata.verify(authenticator, user, password, stored, source)
+      rejections.set(authenticator, rejection)
       return isCorrect ? { kind: 'known', identity: user, groups: [] } : { kind: 'wrong', identity: user }
     }
-    const outcome = await walkChain(chain, passwordTest(current), typed, ({ authenticator, user }) =>
-      verifyAt(authenticator, user),
-    )
+    const outcome = await walkChain(chain, passwordTest(current), typed, verifyAt)
     if (outcome.kind === 'everyone') return { result: undefined }
     if (outcome.kind === 'known') {
       const caller = await callers(outcome.authenticator, outcome.identity, outcome.groups, current)
@@ -92,15 +96,27 @@ export function createChainLogins(
     }
     // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users
     // exist. Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
-    for (const name of storing) {
-      if (!hashed.has(name)) await metadata.verify(name, typed, password, undefined, source)
-    }
     const knownAs = outcome.kind === 'unknown' ? undefined : outcome.identity
+    try {
+      for (const name of storing) await (rejections.get(name) ?? metadata.rejectUnknown(password, source))
+    } catch (error) {
+      // Without a check of the password, nothing distinguishes the login from one of a user with a stored password.
+      if (outcome.kind === 'unknown' && failure.directory.length === 0) throw error
+      // A caller that has left must not be able to take the guess back: it would have received the answer to a correct one.
+      if (!source.signal.aborted) return unanswered(error, failure, knownAs)
+    }
     return { result: { kind: 'refused', failure }, knownAs }
   }
 
   return { remembered, verify }
 }
+
+/** Returns the outcome of a wrong login that gets another response, because too many logins are waiting. */
+const unanswered = (error: unknown, failure: LoginFailure, knownAs: string | undefined): LoginOutcome => ({
+  result: { kind: 'unavailable', message: describeError(error), failure },
+  knownAs,
+  isWrong: true,
+})
 
 // Refused requests are kept, and a user may be in thousands of groups.
 const maxShownGroups = 20

@@ -1,4 +1,4 @@
-import { loginFailure, tooManyFailuresText } from '@svc/domain/access'
+import { type LoginFailure, loginFailure, tooManyFailuresText } from '@svc/domain/access'
 import { Failure } from '@svc/domain/failure'
 import type { LoginAttempt, LoginThrottle } from '../login-throttle/index.ts'
 import type { Caller } from './caller.ts'
@@ -9,6 +9,7 @@ import type { CountAttempt } from './ldap-directory.ts'
 import { digestOf } from './login-digest.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
 import type { LoginSource } from './password-verification.ts'
+import { LostTurn } from './turns.ts'
 import type { UsersAndRoles } from './users-and-roles.ts'
 
 /** Verifies logins, and counts them toward the limits of the throttle. */
@@ -57,12 +58,13 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
     }))
     const source = { address: origin.address, signal }
     const outcome = await verifyOrRecall(logins, login, current, count, source).catch(async (error) => {
-      await settle('undecided')
+      // Logins that were abandoned count, whether or not the user exists: their password may have been checked.
+      if (!signal.aborted && !(error instanceof LostTurn)) await settle('undecided')
       throw error
     })
+    if (rejectionOf(outcome)) return outcome
+    // Only rejections and abandoned logins count, not logins that could not be verified.
     const { result } = outcome
-    if (result?.kind === 'refused' || result?.kind === 'throttled') return outcome
-    // Only rejections count, not logins that could not be verified.
     await settle(result?.kind === 'known' ? 'succeeded' : 'undecided')
     if (result?.kind === 'known') onVerified(login, origin, result.caller)
     return outcome
@@ -78,18 +80,23 @@ export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
   return {
     verify: async (login, origin, current) => {
       const key = digest(String(current.version), login.user, login.password, origin.address)
-      const { result, knownAs } = await verifications
+      const outcome = await verifications
         .join(key, origin.leaving?.(), (signal) => verifyCounted(login, origin, current, signal))
         .catch((error) => {
           reportOverload(error, login, origin, current)
           throw error
         })
-      if (result?.kind === 'refused' || result?.kind === 'throttled') {
-        onRefused(login.user, origin, result.failure, knownAs ?? knownName(login.user, current))
-      }
-      return result
+      const failure = rejectionOf(outcome)
+      if (failure) onRefused(login.user, origin, failure, outcome.knownAs ?? knownName(login.user, current))
+      return outcome.result
     },
   }
+}
+
+/** Returns why a login was rejected; undefined if it was accepted or could not be verified. */
+function rejectionOf({ result, isWrong = false }: LoginOutcome): LoginFailure | undefined {
+  if (!result || result.kind === 'known') return undefined
+  return result.kind !== 'unavailable' || isWrong ? result.failure : undefined
 }
 
 /**

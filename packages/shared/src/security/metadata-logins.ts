@@ -1,24 +1,25 @@
 import { keepNewest } from '../runtime/index.ts'
 import { digestOf } from './login-digest.ts'
 import { type Credentials, isOutdated } from './password-hash.ts'
-import { createPasswordVerification, type LoginSource } from './password-verification.ts'
+import { createPasswordVerification, type LoginSource, type PasswordCheck } from './password-verification.ts'
 
 /** Verifies passwords against stored hashes, and caches verified ones. */
 export interface MetadataLogins {
   /** Returns whether this password was verified against exactly this hash before. */
   isRemembered(authenticator: string, user: string, password: string, stored: Credentials): boolean
   /**
-   * Returns whether the password is correct. A rejection takes the same work and time for known and unknown users.
-   * Throws unavailable if too many logins are waiting, and the reason of the signal if it is aborted before the turn of
-   * the login.
+   * Checks the password of a user. Throws unavailable if too many logins are waiting, and the reason of the signal if it is
+   * aborted before the turn of the login.
    */
   verify(
     authenticator: string,
     user: string,
     password: string,
-    stored: Credentials | undefined,
+    stored: Credentials,
     source: LoginSource,
-  ): Promise<boolean>
+  ): Promise<PasswordCheck>
+  /** Takes the same work and time as `verify` and the rejection of a wrong password, and throws the same errors. */
+  rejectUnknown(password: string, source: LoginSource): Promise<unknown>
 }
 
 /** Replaces the hash `outdated` with one that has the current parameters, unless it has changed in the meantime. */
@@ -48,13 +49,14 @@ export function createMetadataLogins(onOutdated: OnOutdated | undefined): Metada
     isRemembered: (authenticator, user, password, stored) =>
       verified.get(digest(authenticator, user, password)) === stored.hash,
     verify: async (authenticator, user, password, stored, source) => {
-      if (!stored) return await verification.rejectUnknown(password, source)
-      if (!(await verification.verify(password, stored, source))) return false
+      const check = await verification.verify(password, stored, source)
+      if (!check.isCorrect) return check
       const key = digest(authenticator, user, password)
       keepNewest(verified, key, stored.hash, rememberedLogins)
       // The login neither waits for this nor depends on it.
       renew(authenticator, user, password, stored).catch(() => undefined)
-      return true
+      return check
     },
+    rejectUnknown: verification.rejectUnknown,
   }
 }

@@ -9,12 +9,25 @@ export interface LoginSource {
   readonly signal: AbortSignal
 }
 
+/** Whether a password is correct. */
+export interface PasswordCheck {
+  readonly isCorrect: boolean
+  /**
+   * Resolves when the caller may receive the rejection of a wrong password. Rejects if there are too many logins, or with the
+   * reason of the signal.
+   */
+  readonly rejection: Promise<unknown>
+}
+
 /** Verifies and hashes passwords, a few at a time, each address in turn. */
 export interface PasswordVerification {
-  /** Returns whether the password of an existing user is correct. */
-  verify(password: string, stored: Credentials, source: LoginSource): Promise<boolean>
-  /** Takes as long as `verify` for a wrong password. */
-  rejectUnknown(password: string, source: LoginSource): Promise<false>
+  /**
+   * Checks the password of an existing user. Once the check has begun, it ends with a result, even if the signal is
+   * aborted: a caller that disconnects must not be able to take a guess back.
+   */
+  verify(password: string, stored: Credentials, source: LoginSource): Promise<PasswordCheck>
+  /** Takes as long as `verify` and the rejection of a wrong password. */
+  rejectUnknown(password: string, source: LoginSource): Promise<unknown>
   hash(password: string): Promise<Credentials>
 }
 
@@ -36,19 +49,20 @@ export function createPasswordVerification(): PasswordVerification {
   const rejectionTurns = new Turns({ atOnce: unknownAtOnce, maxWaitingPerSource, maxWaiting })
 
   /**
-   * Verifies the password of a known user. A correct one does not wait for unknown users. A wrong one also waits for the
-   * turn that an unknown user would have, and for the time that its hash would take: otherwise, the time would reveal
-   * which users exist.
+   * Verifies the password of a known user. A correct one does not wait for unknown users. The rejection of a wrong one
+   * waits for the turn that an unknown user would have, and for the time that its hash would take: otherwise, the time
+   * would reveal which users exist.
    */
   async function verify(
     password: string,
     stored: Credentials,
     { address, signal }: LoginSource,
-  ): Promise<boolean> {
+  ): Promise<PasswordCheck> {
     const ended = new AbortController()
     const isOver = AbortSignal.any([signal, ended.signal])
     const result = Promise.withResolvers<boolean>()
     let tookMs = 0
+    let hasBegun = false
     const rejection = rejectionTurns.run(
       address,
       async () => {
@@ -62,6 +76,7 @@ export function createPasswordVerification(): PasswordVerification {
     const hashed = knownTurns.run(
       address,
       async () => {
+        hasBegun = true
         const startedAtMs = performance.now()
         const fits = await verifyPassword(password, stored)
         tookMs = performance.now() - startedAtMs
@@ -71,20 +86,23 @@ export function createPasswordVerification(): PasswordVerification {
       isOver,
     )
     hashed.then(result.resolve, result.reject)
+    for (const one of [rejection, result.promise]) one.catch(() => undefined)
+    const lost = rejection.then(
+      () => hashed,
+      (error) => (hasBegun ? hashed : Promise.reject(error)),
+    )
     try {
-      const fits = await Promise.race([hashed, rejection.then(() => hashed)])
-      if (!fits) await rejection
-      return fits
-    } finally {
-      rejection.catch(() => undefined)
-      result.promise.catch(() => undefined)
+      const isCorrect = await Promise.race([hashed, lost])
+      if (isCorrect) ended.abort()
+      return { isCorrect, rejection }
+    } catch (error) {
       ended.abort()
+      throw error
     }
   }
 
-  async function rejectUnknown(password: string, { address, signal }: LoginSource): Promise<false> {
-    await rejectionTurns.run(address, () => verifyPassword(password, unknownUserCredentials), signal)
-    return false
+  async function rejectUnknown(password: string, { address, signal }: LoginSource): Promise<unknown> {
+    return await rejectionTurns.run(address, () => verifyPassword(password, unknownUserCredentials), signal)
   }
 
   return { verify, rejectUnknown, hash: (password) => knownTurns.run('', () => hashPassword(password)) }

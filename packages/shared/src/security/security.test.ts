@@ -17,6 +17,7 @@ import {
   type SecurityOptions,
   type UsersAndRoles,
 } from './index.ts'
+import type { LdapLogins } from './ldap-logins.ts'
 
 /** Counts hash computations, and still does them. */
 const hashing = mock.method(crypto, 'scrypt')
@@ -516,7 +517,11 @@ describe('a cached login', () => {
 
 describe('a throttle', () => {
   /** A throttle that rejects some addresses and records its calls. */
-  const setUpThrottle = (refuses: (address: string) => boolean, users = { A: { ann: cheap('p') } }) => {
+  const setUpThrottle = (
+    refuses: (address: string) => boolean,
+    users = { A: { ann: cheap('p') } },
+    setup: Setup = {},
+  ) => {
     const calls: string[] = []
     const digests = new Set<string>()
     const throttle: LoginThrottle = {
@@ -536,14 +541,20 @@ describe('a throttle', () => {
     const { security } = setUp(
       { authenticators: users },
       {
+        ...setup,
         options: {
           throttle,
           onRefused: (user, { address }, { reason }) => reasons.push(`${user} ${address} ${reason}`),
+          ...setup.options,
         },
       },
     )
-    const login = (user: string, password: string, address: string) =>
-      security.authenticate(basicHeader(user, password), { address, server: '' })
+    const login = (user: string, password: string, address: string, signal?: AbortSignal) =>
+      security.authenticate(basicHeader(user, password), {
+        address,
+        server: '',
+        ...(signal ? { leaving: () => signal } : {}),
+      })
     return { login, calls, reasons, digests }
   }
 
@@ -595,6 +606,79 @@ describe('a throttle', () => {
     const turnedAway = guesses.filter(({ status }) => status === 'rejected').length
     assert.ok(turnedAway > 0)
     assert.equal(calls.filter((call) => call === 'undecided ann 192.0.2.7').length, turnedAway)
+  })
+
+  it('counts and reports a guess whose caller disconnects before the rejection', async () => {
+    const { login, calls, reasons } = setUpThrottle(() => false)
+    const flood = Array.from({ length: 3 }, (_, index) => login(`nobody ${index}`, 'x', '192.0.2.7'))
+    await nextTurn()
+    const caller = new AbortController()
+    let isAnswered = false
+    const guess = login('ann', 'x', '192.0.2.7', caller.signal).finally(() => {
+      isAnswered = true
+    })
+    // The hash of this login is computed after that of the guess.
+    assert.equal((await login('ann', 'p', '192.0.2.8')).kind, 'known')
+    assert.ok(!isAnswered)
+    caller.abort()
+    await Promise.allSettled([guess, ...flood])
+    assert.deepEqual(
+      calls.filter((call) => call.endsWith('ann 192.0.2.7')),
+      ['begin ann 192.0.2.7'],
+    )
+    assert.deepEqual(
+      reasons.filter((reason) => reason.startsWith('ann')),
+      ['ann 192.0.2.7 WRONG_PASSWORD'],
+    )
+  })
+
+  it('counts an unverified login whose caller disconnects, so that the count does not reveal which users exist', async () => {
+    const { login, calls } = setUpThrottle(() => false)
+    const flood = Array.from({ length: 3 }, (_, index) => login(`nobody ${index}`, 'x', '192.0.2.7'))
+    await nextTurn()
+    const caller = new AbortController()
+    const names = ['ann', 'unknown']
+    const left = names.map((name) => login(name, 'x', '192.0.2.7', caller.signal))
+    caller.abort()
+    await Promise.allSettled([...left, ...flood])
+    assert.ok(!calls.some((call) => call.startsWith('undecided')), calls.join())
+  })
+
+  it('counts and reports a guess that a directory rejects while too many logins are waiting', async () => {
+    const verdict = { kind: 'wrong', identity: 'bob' } as const
+    const directory: LdapLogins = {
+      remembered: () => undefined,
+      foundAs: () => undefined,
+      find: async () => ({ kind: 'unknown' }),
+      verify: async (user, _password, countAttempt = async () => undefined) =>
+        user === 'bob' && (await countAttempt('bob')) === undefined ? verdict : { kind: 'unknown' },
+    }
+    const { login, calls, reasons } = setUpThrottle(
+      () => false,
+      { A: { ann: cheap('p') } },
+      {
+        skipA: true,
+        properties: {
+          'svc.auth.authenticator.B.credentialsValidator.type': 'ldap',
+          'svc.auth.authenticator.B.credentialsValidator.url': 'ldap://127.0.0.1:389',
+          'svc.auth.authenticator.B.credentialsValidator.baseDn': 'dc=example,dc=org',
+        },
+        options: { directories: new Map([['B', directory]]) },
+      },
+    )
+    const flood = Array.from({ length: 65 }, (_, index) => login('ann', `guess ${index}`, '192.0.2.7'))
+    await nextTurn()
+    const result = await login('bob', 'x', '192.0.2.7')
+    await Promise.allSettled(flood)
+    assert.equal(result.kind, 'unavailable')
+    assert.deepEqual(
+      calls.filter((call) => call.endsWith('bob 192.0.2.7')),
+      ['begin bob 192.0.2.7'],
+    )
+    assert.deepEqual(
+      reasons.filter((reason) => reason.startsWith('bob')),
+      ['bob 192.0.2.7 WRONG_PASSWORD'],
+    )
   })
 
   it('never throttles the login of this server', async () => {

@@ -1,4 +1,4 @@
-import { unavailable } from '@svc/domain/failure'
+import { Failure } from '@svc/domain/failure'
 
 /** Limits of work that takes turns. */
 export interface TurnLimits {
@@ -6,6 +6,16 @@ export interface TurnLimits {
   readonly maxWaitingPerSource: number
   readonly maxWaiting: number
 }
+
+/** There is too much work, so the caller should try again later. */
+class TooManyLogins extends Failure {
+  constructor() {
+    super('unavailable', 'Too many logins are being verified; try again')
+  }
+}
+
+/** The place of waiting work was given to another source. */
+export class LostTurn extends TooManyLogins {}
 
 interface Waiting {
   readonly start: () => void
@@ -28,7 +38,7 @@ export class Turns {
 
   /**
    * Does the work when it is the turn of its source. Throws unavailable immediately if too much work is waiting. The
-   * result is unavailable if another source needs the place, and the reason of the signal if it is aborted before the
+   * result is `LostTurn` if another source needs the place, and the reason of the signal if it is aborted before the
    * turn.
    */
   run<Result>(source: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
@@ -81,7 +91,7 @@ export class Turns {
       }
       const entry: Waiting = {
         start: () => end(resolve),
-        refuse: () => end(() => reject(tooManyLogins())),
+        refuse: () => end(() => reject(new LostTurn())),
       }
       const leave = () => end(() => reject(signal?.reason))
       signal?.addEventListener('abort', leave, { once: true })
@@ -93,14 +103,12 @@ export class Turns {
 
   private makePlace(source: string): void {
     const ownSize = this.waitingOf.get(source)?.size ?? 0
-    if (ownSize >= this.limits.maxWaitingPerSource) throw tooManyLogins()
+    if (ownSize >= this.limits.maxWaitingPerSource) throw new TooManyLogins()
     if (this.waitingCount < this.limits.maxWaiting) return
     let largest: ReadonlySet<Waiting> = new Set()
     for (const others of this.waitingOf.values()) if (others.size > largest.size) largest = others
     const last = [...largest].at(-1)
-    if (!last || largest.size <= ownSize + 1) throw tooManyLogins()
+    if (!last || largest.size <= ownSize + 1) throw new TooManyLogins()
     last.refuse()
   }
 }
-
-const tooManyLogins = () => unavailable('Too many logins are being verified; try again')
