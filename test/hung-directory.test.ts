@@ -107,8 +107,32 @@ const users: UsersAndRoles = {
   authorizers: { Z: { users: {}, roles: {}, groupMappings: {} } },
 }
 
+/** The id and the operation of an LDAP request that a chunk contains. */
+function requestIn(chunk: Buffer) {
+  const start = chunk[1]! < 0x80 ? 2 : 2 + (chunk[1]! & 0x7f)
+  return { id: chunk[start + 2]!, operation: chunk[start + 3]! }
+}
+
+/** A response without content to a request: its tag and result code. */
+const resultOf = (id: number, tag: number, code: number) =>
+  Buffer.from([0x30, 0x0c, 0x02, 0x01, id, tag, 0x07, 0x0a, 0x01, code, 0x04, 0x00, 0x04, 0x00])
+
+/** Finds every user, is unwilling to check the password of `locked`, and rejects the passwords of others. */
+const unwillingForOne: Behavior = (socket) =>
+  socket.on('data', (request: Buffer) => {
+    const { id, operation } = requestIn(request)
+    const [unwilling, invalidCredentials] = [53, 49]
+    const isLocked = request.includes('locked')
+    if (operation === 0x60) socket.write(resultOf(id, 0x61, isLocked ? unwilling : invalidCredentials))
+    if (operation !== 0x63) return
+    const dn = Buffer.from(isLocked ? 'uid=locked' : 'uid=other')
+    const entry = Buffer.concat([Buffer.from([0x04, dn.length]), dn, Buffer.from([0x30, 0x00])])
+    socket.write(Buffer.from([0x30, entry.length + 5, 0x02, 0x01, id, 0x64, entry.length, ...entry]))
+    socket.write(resultOf(id, 0x65, 0))
+  })
+
 /** Logins with a chain of metadata store M and directory L. */
-async function loginsWith(url: string, readTimeout?: string) {
+async function loginsWith(url: string, readTimeout?: string, { searchesAnonymously = false } = {}) {
   const validator = 'svc.auth.authenticator.L.credentialsValidator'
   const properties = {
     'svc.auth.authenticatorChain': '["M","L"]',
@@ -119,8 +143,12 @@ async function loginsWith(url: string, readTimeout?: string) {
     'svc.auth.authenticator.L.authorizerName': 'Z',
     [`${validator}.type`]: 'ldap',
     [`${validator}.url`]: url,
-    [`${validator}.bindUser`]: `cn=search,${suffix}`,
-    [`${validator}.bindPassword`]: 'search-secret',
+    ...(searchesAnonymously
+      ? {}
+      : {
+          [`${validator}.bindUser`]: `cn=search,${suffix}`,
+          [`${validator}.bindPassword`]: 'search-secret',
+        }),
     [`${validator}.baseDn`]: `ou=users,${suffix}`,
     ...(readTimeout === undefined ? {} : { [`${validator}.readTimeout`]: readTimeout }),
     'svc.auth.basic.ssl.trustStoreType': 'pem',
@@ -178,6 +206,15 @@ describe('a directory that', { concurrency: true }, () => {
       assert.ok((await comesBack(login)) < 5000)
     })
   }
+
+  test('is unwilling to check the password of one user still checks those of others, even after an anonymous search', async () => {
+    const server = await startServer(unwillingForOne)
+    const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`, undefined, {
+      searchesAnonymously: true,
+    })
+    assert.equal((await login('locked', 'password')).kind, 'unavailable')
+    assert.equal((await login('other', 'password')).kind, 'refused')
+  })
 
   test('hangs in the TLS handshake causes a 503 within five seconds', async () => {
     const server = await startServer(() => undefined)

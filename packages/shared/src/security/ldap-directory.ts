@@ -134,11 +134,12 @@ function createBinds(ldap: typeof import('ldapts'), { url, bindUser, bindPasswor
 
 /** Searches for a user and the user's groups. Like Druid 37, takes the first entry. */
 async function findUser(
-  { client }: LdapConnection,
+  connection: LdapConnection,
   { url, bindUser = '', ...settings }: LdapSettings,
   user: string,
   trace: LdapTrace,
 ) {
+  const { client } = connection
   const { baseDn, userAttribute, groupBaseDn } = settings
   const filter = settings.userFilter(user)
   const { searchEntries } = await trace.note(
@@ -146,6 +147,7 @@ async function findUser(
     client.search(baseDn, { scope: 'sub', filter, attributes: [userAttribute, 'memberOf'] }),
     foundIn,
   )
+  connection.hasAnswered = true
   const [entry] = searchEntries
   if (!entry) return undefined
   const groups = new Set(attributeOf(entry, 'memberOf'))
