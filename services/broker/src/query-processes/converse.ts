@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { Failure, tooLarge } from '@svc/domain/failure'
 import { startCpuMeter } from './cpu-meter.ts'
+import { endCanceled } from './end-canceled.ts'
 import type { QueryProcess } from './process-pool.ts'
 import type { QueryCommand, QueryMessage } from './query-protocol.ts'
 
-// Time that a canceled query has to end by itself before its process is killed.
-const cancelMs = 500
 const guardMs = 100
 
 /** The limits of a command, and where its result is written. */
@@ -113,7 +112,7 @@ class Conversation {
       this.succeedWhenComplete()
     } else if (message.kind === 'failed') {
       // Bytes written before the failure may still arrive; another query must not get them.
-      if (this.bytes > 0 || message.code === 'internalServerError') this.used.isUsable = false
+      if (message.bytes > 0 || message.code === 'internalServerError') this.used.isUsable = false
       this.fail(new Failure(message.code, message.message, message.context))
     } else this.succeed(message)
   }
@@ -148,12 +147,9 @@ class Conversation {
   }
 
   private readonly onAbort = (): void => {
-    const { child } = this.used
-    this.used.isUsable = false
-    child.send({ kind: 'cancel' } satisfies QueryCommand, () => undefined)
-    const timer = setTimeout(() => child.kill('SIGKILL'), cancelMs)
-    child.once('exit', () => clearTimeout(timer))
-    this.fail(this.options.signal.reason)
+    this.finish()
+    this.used.ending = endCanceled(this.used, this.bytes, this.done)
+    this.answer.reject(this.options.signal.reason)
   }
 }
 

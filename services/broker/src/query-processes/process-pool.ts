@@ -17,6 +17,8 @@ export interface QueryProcess {
   isReady: boolean
   /** Whether it can run another query after this one. */
   isUsable: boolean
+  /** Resolves when its canceled query has ended, and all bytes of the result have been read. */
+  ending: Promise<void> | undefined
   idleTimer: NodeJS.Timeout | undefined
 }
 
@@ -135,6 +137,7 @@ export class ProcessPool {
       ready,
       isReady: false,
       isUsable: true,
+      ending: undefined,
       idleTimer: undefined,
     }
     child.once('message', () => {

@@ -12,12 +12,18 @@ import { QueryParser } from './query-parser.ts'
 import { answerDescriptor, type QueryCommand, type QueryMessage, type QueryOrder } from './query-protocol.ts'
 import { runQuery } from './run-query.ts'
 
+const interruptPeriodMs = 10
+
 const [spillDirectory = ''] = process.argv.slice(2)
 const parser = new QueryParser(spillDirectory)
 const answers = new Socket({ fd: answerDescriptor, readable: false, writable: true })
 answers.on('error', () => process.exit(1))
 let connection: DuckDBConnection | undefined
-let cancelled = false
+let isWorking = false
+/** Interrupts the canceled query until it ends. */
+let interrupting: NodeJS.Timeout | undefined
+/** Number of bytes of the current result. */
+let bytes = 0
 
 const send = (message: QueryMessage): void => {
   process.send?.(message)
@@ -29,7 +35,6 @@ async function work(command: Exclude<QueryCommand, { kind: 'cancel' }>): Promise
 }
 
 async function run(order: QueryOrder): Promise<QueryMessage> {
-  let bytes = 0
   const rows = await runQuery(
     order,
     async (text) => {
@@ -39,7 +44,6 @@ async function run(order: QueryOrder): Promise<QueryMessage> {
     },
     (opened) => {
       connection = opened
-      if (cancelled) opened.interrupt()
     },
   )
   return { kind: 'done', rows, bytes }
@@ -47,10 +51,14 @@ async function run(order: QueryOrder): Promise<QueryMessage> {
 
 process.on('message', async (command: QueryCommand) => {
   if (command.kind === 'cancel') {
-    cancelled = true
-    connection?.interrupt()
+    // The query may have ended before the command arrived.
+    if (!isWorking) return
+    // Between two steps of a query, an interrupt has no effect.
+    interrupting = setInterval(() => connection?.interrupt(), interruptPeriodMs)
     return
   }
+  isWorking = true
+  bytes = 0
   try {
     send(await work(command))
   } catch (error) {
@@ -60,9 +68,12 @@ process.on('message', async (command: QueryCommand) => {
       code: failure?.code ?? 'internalServerError',
       message: failure?.message ?? `The query failed: ${(error as Error).message.slice(0, 200)}`,
       context: failure?.context ?? {},
+      bytes,
     })
   } finally {
+    isWorking = false
     connection = undefined
+    clearInterval(interrupting)
   }
 })
 

@@ -45,7 +45,7 @@ export interface QuerySession {
    * `onBegin` throws, only this query ends.
    */
   run(order: QueryOrder, onBegin: () => Writable): Promise<number>
-  /** Releases the process, or kills it if its query did not end cleanly. */
+  /** Releases the process when its query has ended, or kills it if the query did not end cleanly. */
   release(): void
 }
 
@@ -145,8 +145,14 @@ function openSession(
       if (released) return
       released = true
       pause.resume()
-      pool.giveBack(used)
-      turn.end()
+      const end = (): void => {
+        used.ending = undefined
+        pool.giveBack(used)
+        turn.end()
+      }
+      // Starting a process takes longer than waiting for the end of a canceled query.
+      if (used.isUsable && used.ending) void used.ending.then(end)
+      else end()
     },
   }
 }

@@ -91,6 +91,8 @@ export type QueryMessage =
       readonly code: FailureCode
       readonly message: string
       readonly context: FailureContext
+      /** Number of bytes of the result before the failure. */
+      readonly bytes: number
     }
 
 /** File descriptor to which a query process writes the result. */

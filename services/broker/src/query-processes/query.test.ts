@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { waitUntil } from '@svc/shared/testing'
@@ -355,6 +355,30 @@ it('fails only the query whose result cannot be sent', async () => {
   }
   await assert.rejects(query('SELECT * FROM range(1000000)', { onBegin }), /no head/)
   assert.equal(await query('SELECT 1'), '[[1]]\n')
+})
+
+describe('a canceled query', () => {
+  const endless = 'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7'
+  const processIds = () => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim()
+
+  it('leaves its process to the next query, whether it was canceled early or late', async () => {
+    assert.equal(await query('SELECT 1'), '[[1]]\n')
+    const before = processIds()
+    for (const afterMs of [0, 5, 20, 60, 100]) {
+      await assert.rejects(query(endless, { signal: AbortSignal.timeout(afterMs) }), { name: 'TimeoutError' })
+      assert.equal(await query('SELECT 1'), '[[1]]\n')
+    }
+    assert.equal(processIds(), before)
+  })
+  it('leaves no part of its result to the next query', async () => {
+    const before = processIds()
+    const caller = new AbortController()
+    const onBegin = () => void setImmediate(() => caller.abort(new Error('left')))
+    const { signal } = caller
+    await assert.rejects(query('SELECT * FROM range(900000)', { signal, onBegin }), /left/)
+    assert.equal(await query('SELECT 1'), '[[1]]\n')
+    assert.equal(processIds(), before)
+  })
 })
 
 describe('queries have a limit', () => {
