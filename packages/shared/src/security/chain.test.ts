@@ -38,8 +38,9 @@ function cheapCredentials(): Credentials {
 }
 const credentials = cheapCredentials()
 
+const tooLong = 'x'.repeat(256)
 // Few names, so that authenticators often know the same user. Directories ignore case.
-const names = ['ann', 'Ann', 'ANN', 'bob', 'Bob', 'svc_system', 'SVC_SYSTEM', 'an\tn'] as const
+const names = ['ann', 'Ann', 'ANN', 'bob', 'Bob', 'svc_system', 'SVC_SYSTEM', 'an\tn', tooLong] as const
 const name = fc.constantFrom(...names)
 
 interface StoredMember {
@@ -195,7 +196,7 @@ it('a verified login, a cached login, and a recognized user have the same outcom
       const verified = await login(user, password)
 
       const { kind, ...who } = await recognized(user)
-      const asRefused = kind === 'hidden' || kind === 'unknown'
+      const asRefused = kind === 'hidden' || kind === 'unknown' || kind === 'unchecked'
       assert.deepEqual(
         verified,
         kind === 'known' ? { kind, ...who } : { kind: asRefused ? 'refused' : kind },
@@ -212,4 +213,14 @@ it('a verified login, a cached login, and a recognized user have the same outcom
     }),
     { numRuns: 500 },
   )
+})
+
+it('does not look up users whose names a login cannot have', async () => {
+  for (const user of [tooLong, 'ann:1']) {
+    const identities = [[user, 'ann']] as never
+    const members = [{ kind: 'directory', isAvailable: true, skipOnFailure: false, identities }] as const
+    const { login, recognized } = setUp(members)
+    assert.equal((await recognized(user)).kind, 'unchecked')
+    assert.equal((await login(user, password)).kind, 'refused')
+  }
 })

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type LoginFailure, loginFailure, maxPasswordLength } from '@svc/domain/access'
-import { maxNameLength } from '@svc/domain/validation'
+import { type LoginFailure, loginFailure } from '@svc/domain/access'
 import { allowsAnonymous, internalNetworks, requiresLogin, type Settings } from '../config/index.ts'
 import { type LoginThrottle, noThrottle } from '../login-throttle/index.ts'
 import { basicHeader, readBasicHeader } from './basic-header.ts'
@@ -10,6 +9,7 @@ import { createChainLogins } from './chain-logins.ts'
 import { createEscalator, type Escalator } from './escalator.ts'
 import { createKnownSources } from './known-sources.ts'
 import type { LdapLogins } from './ldap-logins.ts'
+import { lengthFailure } from './length-failure.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
 import { createMetadataLogins, type OnOutdated } from './metadata-logins.ts'
@@ -87,10 +87,9 @@ export function createSecurity(
     const current = users.current()
     if ('missing' in current) return notLoaded(current.missing)
     if (!login || (first !== undefined && open.has(first))) return withoutLogin(current)
-    if (isTooLong(login)) {
-      onRefused(login.user, origin, tooLong, knownName(login.user, current))
-      return await withoutLogin(current, tooLong)
-    }
+    const tooLong = lengthFailure(login)
+    if (tooLong) onRefused(login.user, origin, tooLong, knownName(login.user, current))
+    if (tooLong) return await withoutLogin(current, tooLong)
     // From a new address, a cached password may be a guess, so it counts as an attempt.
     const isKnownSource = sources.has(login.user, origin.address)
     const known = isKnownSource ? await logins.remembered(login, current) : undefined
@@ -144,15 +143,6 @@ const forbiddenNetwork = (user: string, { address }: LoginOrigin): LoginFailure 
     'FORBIDDEN_NETWORK',
     `The internal user [${user}] logged in from [${address}], and [svc.auth.internalClientAllowedNetworks] does not include the address of the caller or of a router in between`,
   )
-
-const tooLong = loginFailure(
-  'CREDENTIALS_TOO_LONG',
-  `The user name has more than [${maxNameLength}] characters, or the password has more than [${maxPasswordLength}]`,
-)
-
-/** Whether no user can have such a login. It is not verified, but may be a guess at a real name. */
-const isTooLong = ({ user, password }: Login): boolean =>
-  user.length > maxNameLength || password.length > maxPasswordLength
 
 // As in Druid 37, a path that requires no login requires no permission either. Its caller is never internal.
 const unsecuredCaller: Caller = unrestricted('anonymous', '')

@@ -49,7 +49,10 @@ export function verdictOf(
   const withoutLogin = verdictWithoutLogin(settings, request)
   if (withoutLogin) return withoutLogin
   if (recognition.kind !== 'known') {
-    const { because } = chainFailure(loginChain(settings), passwordTest(stored), request.user, recognition)
+    const { because } =
+      recognition.kind === 'unchecked'
+        ? recognition
+        : chainFailure(loginChain(settings), passwordTest(stored), request.user, recognition)
     return denied(
       recognition.kind === 'unavailable'
         ? `${because}. While the directory is unavailable, logins as [${request.user}] fail with 503, and directory groups are not looked up`

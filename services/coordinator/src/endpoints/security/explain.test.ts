@@ -77,6 +77,14 @@ describe('the explanation of access', () => {
       /^\[nobody\] cannot log in\. Authenticator \[A\] stores no password .* and authenticator \[B\] stores/,
     ],
     ['left', needsRole, both, false, /^\[left\] cannot log in/],
+    ['of A:1', needsRole, both, false, /cannot log in\. The user name .* ends at the first colon$/],
+    [
+      'x'.repeat(256),
+      needsRole,
+      both,
+      false,
+      /^\[x+\] cannot log in\. The user name has more than \[255\] characters$/,
+    ],
     ['nobody', open, both, true, /requires no login/],
     ['nobody', '/status/selfDiscovered/status', both, true, /in \[svc.auth.unsecuredPaths\]/],
     [
@@ -97,7 +105,7 @@ describe('the explanation of access', () => {
       /^Authorizer \[Z\] does not apply.* uses authorizer \[Y\]\. One of the user's roles/,
     ],
   ] as const)
-    it(`covers [${user}] at ${path} when ${context === first ? 'only the first authenticator is' : 'both authenticators are'} tried${context === apart ? ' and have different authorizers' : ''}`, async () => {
+    it(`covers [${user.slice(0, 20)}] at ${path} when ${context === first ? 'only the first authenticator is' : 'both authenticators are'} tried${context === apart ? ' and have different authorizers' : ''}`, async () => {
       const query = new URLSearchParams({ user, path })
       const answer = await httpRequest(context.port, {
         path: `/svc-ext/basic-security/authorization/db/Z/explain?${query}`,
