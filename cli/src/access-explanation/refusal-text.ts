@@ -58,13 +58,15 @@ export function refusedRequestText(refused: Recorded<RefusedRequest>, now: Prese
 }
 
 /** Returns how the present state explains the refusal. */
-function changeText({ status, user }: RefusedRequest, { allowed }: Explanation): string {
+function changeText({ status, user, reason }: RefusedRequest, { allowed }: Explanation): string {
   if (allowed === false)
     return status === 403
       ? 'the cluster would refuse such a request again'
       : 'the cluster would refuse such a request even with the correct password'
   if (allowed === null) return `whether [${user}] may make such a request depends on its content`
-  return status === 403
-    ? `[${user}] may make such a request, so the permissions have changed since it was refused`
+  if (status === 403)
+    return `[${user}] has the permission for this endpoint. It was granted since then, or the request needed another permission, which the reason names`
+  return reason === 'FORBIDDEN_NETWORK'
+    ? `[${user}] may make such a request from an address in [svc.auth.internalClientAllowedNetworks]`
     : `[${user}] may make such a request with the correct password`
 }

@@ -163,7 +163,12 @@ describe('a refused request', () => {
   it('says what the cluster decides now', () => {
     const forbidden = { ...refused, status: 403, reason: 'FORBIDDEN' as const, directory: [] }
     for (const [one, allowed, expected] of [
-      [forbidden, true, /Now: \[bob\] may make such a request, so the permissions have changed since/],
+      [forbidden, true, /Now: \[bob\] has the permission for this endpoint\. It was granted since then, or/],
+      [
+        { ...refused, reason: 'FORBIDDEN_NETWORK' as const },
+        true,
+        /Now: \[bob\] may make such a request from an address in \[svc\.auth\.internalClientAllowedNetworks\]/,
+      ],
       [forbidden, false, /Now: the cluster would refuse such a request again\./],
       [refused, false, /Now: the cluster would refuse such a request even with the correct password\./],
       [refused, null, /Now: whether \[bob\] may make such a request depends on its content\./],

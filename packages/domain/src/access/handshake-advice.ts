@@ -5,7 +5,6 @@ import type { RefusedHandshake } from './refusals.ts'
 const untrusted = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'UNABLE_TO_GET_CRL',
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
@@ -26,6 +25,10 @@ export function handshakeAdvice({ code, time, address, certificate }: RefusedHan
   if (code === 'CERT_NOT_YET_VALID')
     return `The certificate is not valid before ${validFrom}, but this server's clock showed ${time}`
   if (code === 'CERT_REVOKED') return `The authority [${issuer}] has revoked the certificate`
+  if (code === 'CRL_HAS_EXPIRED' || code === 'CRL_NOT_YET_VALID')
+    return `The certificate revocation list of the authority [${issuer}] in [svc.server.https.crlPath] ${code === 'CRL_HAS_EXPIRED' ? 'has expired' : 'is not valid yet'}`
+  if (code === 'UNABLE_TO_GET_CRL')
+    return `This server's trust store does not contain the authority [${issuer}], or [svc.server.https.crlPath] has no revocation list of this authority`
   if (code === 'WRONG_HOST')
     return `The certificate is valid for [${names}], but the client connected from [${address}] ([svc.server.https.validateHostnames])`
   if (untrusted.has(code))
