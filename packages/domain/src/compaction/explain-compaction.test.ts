@@ -195,11 +195,11 @@ describe('the explanation of compaction', () => {
     const [candidate] = state.plan.candidates
     const candidates = [{ ...candidate!, dataSource: 'hidden' }, ...state.plan.candidates]
     const withHidden = { ...state, plan: { ...state.plan, candidates } }
-    const reader = { sees: (dataSource: string) => dataSource === 'wiki', seesCluster: false }
+    const reader = { sees: (dataSource: string) => dataSource === 'wiki', seesAll: false, seesCluster: false }
     const [oldest] = explainCompaction(withHidden, eternity, reader)
     assert.equal(
       oldest!.reason,
-      'not compacted yet. This interval is number [3] in the queue, behind 2 intervals (200 B). It needs 1 task slot',
+      'not compacted yet. Among the intervals that you may read, this one is number [3] in the queue, behind 2 intervals (200 B). It needs 1 task slot',
     )
     assert.equal(explainCompaction(withHidden, eternity)[0]!.place, 4)
   })

@@ -28,7 +28,10 @@ export interface CompactionFinding {
   readonly reason: string
   readonly segments: number
   readonly bytes: number
-  /** Position in the order of the policy, from 1, and what comes before it; only if it awaits compaction. */
+  /**
+   * Position in the order of the policy among the intervals that the reader may read, from 1, and what comes before it; only if it
+   * awaits compaction.
+   */
   readonly place?: number
   readonly bytesAhead?: number
   /** When it is expected to be compacted, in epoch milliseconds. */
@@ -50,11 +53,13 @@ export interface ExplainedCompaction {
 export interface CompactionReader {
   /** Whether the reader may read a datasource: the queue shows no others. */
   sees(dataSource: string): boolean
+  /** Whether the reader may read all datasources. */
+  readonly seesAll: boolean
   /** Whether the reader may read the state of the cluster. */
   readonly seesCluster: boolean
 }
 
-const readsEverything: CompactionReader = { sees: () => true, seesCluster: true }
+const readsEverything: CompactionReader = { sees: () => true, seesAll: true, seesCluster: true }
 
 /** Explains the intervals of a datasource that overlap an interval, oldest first. */
 export function explainCompaction(
@@ -106,6 +111,7 @@ function explainCandidates(
           slots: submitted.get(candidate),
           postponed: forecast.postponed.get(candidate),
           slotsTaken: reader.seesCluster ? schedule.slotsTaken : undefined,
+          seesAll: reader.seesAll,
         })
         const doneAt = doneTimes.get(candidate)
         found.push({
@@ -129,9 +135,10 @@ function whyAwaiting(
     readonly slots: number | undefined
     readonly postponed: PostponedCompaction | undefined
     readonly slotsTaken: number | undefined
+    readonly seesAll: boolean
   },
 ): [CompactionCode, string] {
-  const { slots, postponed, slotsTaken } = decided
+  const { slots, postponed, slotsTaken, seesAll } = decided
   if (slots !== undefined)
     return ['NEXT', `The next run submits a task that uses ${countOf(slots, 'task slot')}`]
   if (demand.floor > plan.slots)
@@ -146,8 +153,9 @@ function whyAwaiting(
     ]
   const ahead = place === 1 ? '' : `, behind ${countOf(place - 1, 'interval')} (${formatBytes(bytesAhead)})`
   const taken = slotsTaken === undefined ? '' : `, and running tasks use ${slotsTaken} of ${plan.slots}`
+  const one = seesAll ? 'This interval' : 'Among the intervals that you may read, this one'
   return [
     'WAITING',
-    `This interval is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'task slot')}${taken}`,
+    `${one} is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'task slot')}${taken}`,
   ]
 }

@@ -101,6 +101,12 @@ const cases: readonly {
     ],
   },
   {
+    name: 'a pending task that can start, for a caller who may not know about other tasks',
+    task: task(),
+    surroundings: { seesCluster: false },
+    expected: [/^Nothing that you may read holds the task back; tasks of other datasources may start first$/],
+  },
+  {
     name: 'a running task in its second attempt',
     task: task({ state: 'RUNNING', attempt: 2, worker: 'o:1', startedAt: 0 }),
     expected: [

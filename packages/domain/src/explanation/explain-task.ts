@@ -86,7 +86,11 @@ function explainPending(task: ExplainedTask, surroundings: TaskSurroundings): st
           `${countOf(ahead, 'pending task')} with a higher priority, or with the same priority and created earlier, ${ahead === 1 ? 'starts' : 'start'} first`,
         ]
   if (obstacles.length === 0 && queue.length === 0)
-    return ['Nothing holds the task back: a worker starts it within seconds']
+    return [
+      seesCluster
+        ? 'Nothing holds the task back: a worker starts it within seconds'
+        : 'Nothing that you may read holds the task back; tasks of other datasources may start first',
+    ]
   return ['The task is waiting', ...obstacles, ...queue]
 }
 

@@ -92,7 +92,12 @@ const findingShape = z.object({
   reason: z.string(),
   segments: z.int(),
   bytes: z.int(),
-  place: z.int().optional().describe('Position in the order of the compaction policy, starting at 1'),
+  place: z
+    .int()
+    .optional()
+    .describe(
+      'Position in the order of the compaction policy, among the intervals that the caller may read, starting at 1',
+    ),
   bytesAhead: z.int().optional(),
   doneAt: z
     .string()
@@ -133,8 +138,10 @@ const explainRoute = (
       const wanted = pathInterval(params.interval as string)
       const driver = await planner.driver()
       const live = await planner.plan(driver)
+      const sees = await accessTo(caller, live.findings.keys(), 'SEE')
       const reader = {
-        sees: await accessTo(caller, live.findings.keys(), 'SEE'),
+        sees,
+        seesAll: [...live.findings.keys()].every(sees),
         seesCluster: caller.can('READ', 'STATE', 'STATE'),
       }
       const findings = live.findings.get(dataSource)
