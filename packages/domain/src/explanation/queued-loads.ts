@@ -1,5 +1,5 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
-import { rowsToCheck } from '../retention/index.ts'
+import { checkedBefore } from '../retention/index.ts'
 
 /** What is in the load queue of a server before a segment. */
 interface LoadsBefore {
@@ -17,34 +17,21 @@ export function queuedLoads(
   servers: readonly number[],
 ): ReadonlyMap<number, LoadsBefore> {
   const { copies, sizeOf } = table
+  const { flagsOf, rowOf, sentAtOf, serverOf } = copies
   const queues = new Map(
-    servers.map((server) => {
-      const sentAt = copies.sentAtOf[copies.find(row, server)]!
-      return [server, { sentAt, before: 0, bytesBefore: 0 }]
-    }),
+    servers.map((server) => [
+      server,
+      { sentAt: sentAtOf[copies.find(row, server)]!, before: 0, bytesBefore: 0 },
+    ]),
   )
-  const add = (queue: { before: number; bytesBefore: number }, other: number): void => {
+  const isBefore = checkedBefore(table)
+  copies.forEachPending((entry) => {
+    const queue = queues.get(serverOf[entry]!)
+    if (queue === undefined || (flagsOf[entry]! & copyFlag.loading) === 0) return
+    const [other, sentAt] = [rowOf[entry]!, sentAtOf[entry]!]
+    if (sentAt > queue.sentAt || (sentAt === queue.sentAt && !isBefore(other, row))) return
     queue.before += 1
     queue.bytesBefore += sizeOf[other]!
-  }
-  const isLoading = (entry: number): boolean => (copies.flagsOf[entry]! & copyFlag.loading) !== 0
-  const marks = new Uint8Array(table.rowLimit)
-  marks[row] = 1
-  copies.forEachPending((entry) => {
-    const queue = isLoading(entry) ? queues.get(copies.serverOf[entry]!) : undefined
-    if (queue === undefined) return
-    const other = copies.rowOf[entry]!
-    if (copies.sentAtOf[entry]! < queue.sentAt) add(queue, other)
-    else if (copies.sentAtOf[entry] === queue.sentAt) marks[other] = 1
   })
-  for (const other of rowsToCheck(table, marks)) {
-    if (other === row) break
-    // Other segments of the same interval are yielded, too.
-    if (other === undefined || marks[other] !== 1) continue
-    for (const [server, queue] of queues) {
-      const entry = copies.find(other, server)
-      if (entry >= 0 && isLoading(entry) && copies.sentAtOf[entry] === queue.sentAt) add(queue, other)
-    }
-  }
   return queues
 }

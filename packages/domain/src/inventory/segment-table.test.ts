@@ -62,3 +62,46 @@ describe('forEachPending', () => {
     )
   })
 })
+
+describe('queuedLoadsOf', () => {
+  it('returns the loads in the queue of a server with the current sizes of their segments, after any changes', () => {
+    const { served, loading, dropping, moving } = copyFlag
+    const names = ['a', 'b', 'c']
+    const name = fc.constantFrom(...names)
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('put' as const), name, sizeBytes: fc.nat(9) }),
+      fc.record({ kind: fc.constant('remove' as const), name }),
+      fc.record({
+        kind: fc.constant('change' as const),
+        name,
+        server: fc.nat(2),
+        set: fc.constantFrom(0, served, loading, dropping, loading | moving),
+        clear: fc.constantFrom(0, served, loading, dropping, 255),
+        sizeBytes: fc.nat(9),
+      }),
+      fc.record({ kind: fc.constant('clear' as const), server: fc.nat(2) }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const table = new SegmentTable()
+        for (const one of steps) {
+          if (one.kind === 'put') table.put({ ...newSegment(one.name), sizeBytes: one.sizeBytes })
+          else if (one.kind === 'remove') table.remove(newSegment(one.name).id)
+          else if (one.kind === 'clear') table.clearServers(new Set([one.server]))
+          else if (table.changeCopy(newSegment(one.name).id, one.server, one.set, one.clear) >= 0)
+            table.noteSize(table.rowOf(newSegment(one.name).id), one.sizeBytes)
+        }
+        for (const server of [0, 1, 2]) {
+          const expected = { count: 0, sizeBytes: 0 }
+          for (const row of names.map((one) => table.rowOf(newSegment(one).id))) {
+            if (row < 0 || (table.copies.flags(row, server) & (loading | dropping)) !== loading) continue
+            expected.count += 1
+            expected.sizeBytes += table.sizeOf[row]!
+          }
+          assert.equal(table.queuedLoadsOf(server), expected.count)
+          assert.equal(table.queuedLoadBytesOf(server), expected.sizeBytes)
+        }
+      }),
+    )
+  })
+})

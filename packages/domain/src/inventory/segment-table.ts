@@ -2,7 +2,7 @@ import { parseSegmentId, type Segment, segmentId } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 import { coveredGroups, type TimelineGroup } from '../timeline/index.ts'
 import { ChangeJournal } from './change-journal.ts'
-import { CopyTable, copyFlag } from './copy-table.ts'
+import { CopyTable, copyFlag, pendingFlags } from './copy-table.ts'
 import { grown } from './grow-column.ts'
 import { HashIndex, hashNumber, hashText } from './hash-index.ts'
 import { IntervalUnion } from './interval-union.ts'
@@ -84,6 +84,9 @@ class WritableSegmentTable {
   private readonly datasourcesByName = new Map<string, Datasource>()
   private readonly datasourceList: Datasource[] = []
   private usedRows = 0
+  /** Number and size of the loads in the queue of each server. */
+  private queuedLoads = new Int32Array(0)
+  private queuedLoadBytes = new Float64Array(0)
   private journal: ChangeJournal | undefined
 
   /** Records changes in a journal from now on. Without a journal, changes cost nothing. */
@@ -214,7 +217,7 @@ class WritableSegmentTable {
     this.groupOf[row] = group
     this.partitionNumOf[row] = segment.partitionNum
     this.partitionsOf[row] = segment.partitions
-    this.sizeOf[row] = segment.sizeBytes
+    this.setSize(row, segment.sizeBytes)
     this.totalRowsOf[row] = segment.totalRows
     const first = this.firstRowOf[group]!
     this.nextInGroup[row] = first
@@ -277,6 +280,8 @@ class WritableSegmentTable {
     if (before === after) return entry
     this.copyChanges += 1
     this.markedOf[row] = 1
+    const loads = queuedLoadsIn(after) - queuedLoadsIn(before)
+    if (loads !== 0) this.noteQueuedLoads(server, loads, loads * this.sizeOf[row]!)
     if (((before ^ after) & copyFlag.served) !== 0) {
       this.servedChanges += 1
       const group = this.groupOf[row]!
@@ -303,7 +308,32 @@ class WritableSegmentTable {
 
   /** Records the size of an unused segment, which is known only from its load. */
   noteSize(row: number, sizeBytes: number): void {
-    if (!this.isUsed(row)) this.sizeOf[row] = sizeBytes
+    if (!this.isUsed(row)) this.setSize(row, sizeBytes)
+  }
+
+  /** Returns the number of loads in the queue of a server. */
+  queuedLoadsOf(server: number): number {
+    return this.queuedLoads[server] ?? 0
+  }
+
+  /** Returns the size of the segments that are in the load queue of a server. */
+  queuedLoadBytesOf(server: number): number {
+    return this.queuedLoadBytes[server] ?? 0
+  }
+
+  private noteQueuedLoads(server: number, count: number, sizeBytes: number): void {
+    this.queuedLoads = grown(this.queuedLoads, server + 1)
+    this.queuedLoadBytes = grown(this.queuedLoadBytes, server + 1)
+    this.queuedLoads[server]! += count
+    this.queuedLoadBytes[server]! += sizeBytes
+  }
+
+  private setSize(row: number, sizeBytes: number): void {
+    const { firstOf, nextOf, serverOf, flagsOf } = this.copies
+    const change = sizeBytes - this.sizeOf[row]!
+    this.sizeOf[row] = sizeBytes
+    for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!)
+      if (queuedLoadsIn(flagsOf[entry]!) === 1) this.noteQueuedLoads(serverOf[entry]!, 0, change)
   }
 
   /** Records the rule of a group. */
@@ -609,6 +639,9 @@ export type SegmentTable = ReadonlyColumns<Omit<WritableSegmentTable, 'copies'>>
 }
 
 export const SegmentTable: new () => SegmentTable = WritableSegmentTable
+
+/** Returns 1 if a load is queued, and otherwise 0. */
+const queuedLoadsIn = (flags: number): 0 | 1 => ((flags & pendingFlags) === copyFlag.loading ? 1 : 0)
 
 const everything: Interval = { start: -Infinity, end: Infinity }
 

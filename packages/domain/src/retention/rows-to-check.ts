@@ -73,3 +73,18 @@ function compareNewestFirst(table: SegmentTable, names: readonly string[], a: nu
     descending(table.version(a), table.version(b))
   )
 }
+
+/**
+ * Returns a function that returns whether a run checks a segment, given by row, before another one: in the order of
+ * `rowsToCheck`.
+ */
+export function checkedBefore(table: SegmentTable): (row: number, other: number) => boolean {
+  const names = table.datasourceNames
+  return (row, other) => {
+    const [group, otherGroup] = [table.groupOf[row]!, table.groupOf[other]!]
+    if (group < 0 || otherGroup < 0) return group >= 0 || (otherGroup < 0 && row < other)
+    if (group === otherGroup) return table.partitionNumOf[row]! > table.partitionNumOf[other]!
+    const byEnd = descending(table.endOf[group]!, table.endOf[otherGroup]!)
+    return (byEnd || compareNewestFirst(table, names, group, otherGroup)) < 0
+  }
+}
