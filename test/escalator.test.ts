@@ -95,6 +95,15 @@ test('./svc status names the server and the cause, as text and as JSON', async (
   assert.match(notReady[0]!.problem ?? '', /rejected the escalator credentials/)
 })
 
+test('the explanations of the cluster and of the server name the cause', async () => {
+  const cause = `The historical [${misconfiguredName}] is not ready: `
+  for (const about of [['cluster'], ['server', misconfigured]]) {
+    const { stdout, stderr } = await runSvc('explain', ...about, '--home', cluster.home.root)
+    const line = stdout.split('\n').find((text) => text.startsWith(cause))
+    assert.match(line ?? '', /rejected the escalator credentials/, `${stdout}${stderr}`)
+  }
+})
+
 test('the server is not announced, and reports that it is not ready', async () => {
   const announced = (await loadNodes(cluster.store, 60_000)).map(({ name }) => name)
   assert.ok(announced.includes(cluster.nameOf(sound)))

@@ -1,7 +1,13 @@
 import { type CompactionPlanner, createCompactionPlanner, followCompaction } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import type { Route } from '@svc/shared/http'
-import { ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
+import {
+  countTableChanges,
+  ensureDefaultRules,
+  keepInitialState,
+  type TableChanges,
+  type WatchedTable,
+} from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
 import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
@@ -39,6 +45,7 @@ import {
   createLoadMeter,
   createSegmentInventory,
   followAsStandby,
+  followCoordinatorConfig,
   followRules,
   type LoadMeter,
   type SegmentInventory,
@@ -55,7 +62,8 @@ type CoordinatorView = ClusterView & { readonly context: ServiceContext }
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, database } = context
   const leadership = createLeadership()
-  const segments = createSegmentInventory(database)
+  const changes = countTableChanges(database)
+  const segments = createSegmentInventory(database, undefined, undefined, changes)
   const rules = followRules(database)
   const loadMeter = createLoadMeter(database, context.logger)
   const requestJournal = new RequestJournal()
@@ -65,7 +73,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leaderSinceMs = 0
-  const known = { clusterState, reportedServers, leaderSinceMs: () => leaderSinceMs }
+  const config = followCoordinatorConfig(database, changes)
+  const known = { clusterState, reportedServers, config, leaderSinceMs: () => leaderSinceMs }
   const planner = createCompactionPlanner(context)
   const dutyGroups = createDutyGroups(context, leadership, planner, {
     redis,
@@ -86,21 +95,19 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       view,
       clusterState,
       createExplanations({ ...view, ...known, loadMeter, loading: dutyGroups.loading }),
+      changes,
       loadMeter,
       planner,
       dutyGroups,
       createUsersFollowers(context, leadership),
     ),
     start: async () => {
-      await rules.start()
+      await Promise.all([rules.start(), changes.start()])
       election = standForElection(context, {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
-          rules.invalidate()
-          segments.abandonRead()
-          servers.reset()
-          reportedServers.restart()
-          clusterState.restart()
+          forgetLastTerm(view, changes)
+          for (const one of [reportedServers, clusterState]) one.restart()
           loadMeter.restart().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
         },
@@ -121,6 +128,17 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       redis.disconnect()
     },
   }
+}
+
+/** Makes a new leader read again what its predecessor may have changed. */
+function forgetLastTerm(
+  { rules, segments, servers }: Pick<CoordinatorView, 'rules' | 'segments' | 'servers'>,
+  changes: TableChanges,
+): void {
+  rules.invalidate()
+  changes.note('dynamic_configs')
+  segments.abandonRead()
+  servers.reset()
 }
 
 /**
@@ -176,6 +194,7 @@ function coordinatorRoutes(
   view: CoordinatorView,
   clusterState: ClusterStateTracker,
   explanations: Explanations,
+  changes: TableChanges,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   dutyGroups: DutyGroups,
@@ -189,6 +208,7 @@ function coordinatorRoutes(
   const policy = context.settings.get('svc.coordinator.rules.policy')
   const ruleLists = createRuleLists(context, rules, previews.warningsOf, createRulesGuard(policy, previews))
   const feed = createChangeFeed(view, clusterState)
+  const changing = (table: WatchedTable) => (one: Route) => notingChanges(one, changes, table)
   return [
     // Before the endpoint for the rules of a datasource, whose name could be [history].
     ...ruleHistoryRoutes(context),
@@ -196,8 +216,8 @@ function coordinatorRoutes(
     ...previewRulesRoutes(view, previews, ruleLists),
     inventoryRoute(view, createInventories(view, clusterState, feed)),
     changesRoute(view, feed),
-    markKeptUsedRoute(context),
-    ...clockAndDutyRunRoutes(view),
+    changing('segments')(markKeptUsedRoute(context)),
+    ...clockAndDutyRunRoutes(view).map(changing('segments')),
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
@@ -209,15 +229,30 @@ function coordinatorRoutes(
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),
-    ...dynamicConfigRoutes(context),
+    ...dynamicConfigRoutes(context).map(changing('dynamic_configs')),
     ...compactionConfigRoutes(context),
     ...compactionStatusRoutes(context, planner, dutyGroups.compaction),
-    ...segmentMarkingRoutes(context, '/svc/coordinator/v1'),
+    ...segmentMarkingRoutes(context, '/svc/coordinator/v1').map(changing('segments')),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),
     ...securityRoutes(context, followers),
   ]
 }
+
+/** Returns a route that changes a table of the metadata store. Readers that follow the table on this server see each change at once. */
+const notingChanges = (one: Route, changes: TableChanges, table: WatchedTable): Route =>
+  one.method === 'GET'
+    ? one
+    : {
+        ...one,
+        handle: async (input) => {
+          try {
+            return await one.handle(input)
+          } finally {
+            changes.note(table)
+          }
+        },
+      }
 
 await runService(
   'coordinator',

@@ -46,7 +46,7 @@ const quiet: ClusterWork = {
   servers: [],
   isPaused: false,
   known: true,
-  settled: true,
+  unavailable: [],
   seesCluster: true,
   reasons: [],
   shortages: [],
@@ -70,7 +70,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   [
     'loads, with the time of the longest queue, and drops',
     {
-      settled: false,
+      nextRun: nextRunWith({ loads: 1 }),
       reasons: ['Load queues have 4 loads and 2 drops'],
       servers: [
         work('h1', 'hot', {
@@ -93,7 +93,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   ],
   [
     'changes that require nothing',
-    { settled: false, reasons: changed, nextRun: nextRunWith({}) },
+    { reasons: changed, nextRun: nextRunWith({}) },
     'working',
     [
       'Every segment has the replicas that the rules require, and nothing is being loaded or dropped',
@@ -103,14 +103,13 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   ],
   [
     'changes that require loads, drops, and marks',
-    { settled: false, reasons: changed, nextRun: nextRunWith({ loads: 2, drops: 1, markedUnused: 3 }) },
+    { reasons: changed, nextRun: nextRunWith({ loads: 2, drops: 1, markedUnused: 3 }) },
     'working',
     [...changed, 'The next duty run, in 3 s, requests 2 loads and 1 drop and marks 3 segments as unused'],
   ],
   [
     'changes that require replicas that no server can load',
     {
-      settled: false,
       reasons: changed,
       nextRun: nextRunWith({ unplaced: 1 }),
       shortages: ['Tier [hot] has no space for 1 replica'],
@@ -119,30 +118,16 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     [...changed, 'The next duty run starts in 3 s', 'Tier [hot] has no space for 1 replica'],
   ],
   [
-    'no shortage of the last run that the next run does not find',
-    {
-      settled: false,
-      reasons: changed,
-      nextRun: nextRunWith({}),
-      shortages: ['Tier [hot] has no servers for 216 replicas'],
-    },
-    'working',
-    [
-      'Every segment has the replicas that the rules require, and nothing is being loaded or dropped',
-      ...changed,
-      'The next duty run starts in 3 s',
-    ],
-  ],
-  [
     'failures',
     {
-      settled: false,
+      nextRun: nextRunWith({ unplaced: 1 }),
       servers: [work('h1', 'hot', { failedLoads: 1, lastError: 'disk full' })],
       shortages: ['Tier [hot] has no space for 1 replica'],
     },
     'working',
     [
       'Server [h1] failed to load 1 segment (disk full) and may retry',
+      'The next duty run starts in 3 s',
       'Tier [hot] has no space for 1 replica',
     ],
   ],
@@ -165,6 +150,29 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     ],
   ],
   [
+    'servers that cannot serve',
+    {
+      unavailable: [
+        { role: 'broker', server: 'b:1', state: 'missing', problem: 'No heartbeat for 45 s' },
+        ...Array.from({ length: 6 }, (_, index) => ({
+          role: 'historical',
+          server: `h${index}:1`,
+          state: 'notReady' as const,
+          problem: 'The certificate has expired',
+        })),
+      ],
+    },
+    'settled',
+    [
+      'Every segment has the replicas that the rules require; there is nothing to load or drop',
+      'The broker [b:1] is missing: No heartbeat for 45 s',
+      ...[0, 1, 2, 3].map(
+        (index) => `The historical [h${index}:1] is not ready: The certificate has expired`,
+      ),
+      '2 more servers cannot serve',
+    ],
+  ],
+  [
     'many failing servers',
     {
       servers: Array.from({ length: 7 }, (_, index) => work(`h${index}`, 'hot', { failedLoads: 2 })),
@@ -178,13 +186,13 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   ],
   [
     'a pause',
-    { isPaused: true, settled: false, reasons: ['Coordination is paused'] },
+    { isPaused: true, reasons: ['Coordination is paused'] },
     'paused',
     ['Coordination is paused: [pauseCoordination] is [true], so no new loads or drops are requested'],
   ],
   [
     'an unknown cluster',
-    { known: false, settled: false, reasons: ['The leader is waiting for reports from 1 server: [h1]'] },
+    { known: false, reasons: ['The leader is waiting for reports from 1 server: [h1]'] },
     'unknown',
     ['The leader is waiting for reports from 1 server: [h1]'],
   ],
@@ -198,6 +206,7 @@ for (const [name, given, state, sentences] of cases) {
 const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts => ({
   ...one,
   servedSegments: 3,
+  isPaused: false,
   seesCluster: true,
   lastReportAgeMs: 2000,
   oldestLoadAgeMs: undefined,
@@ -209,6 +218,7 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
 const first =
   'Server [h] is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB used. Its last report arrived 2 s ago'
 const idle = 'It is neither loading nor dropping segments'
+const paused = 'Coordination is paused: [pauseCoordination] is [true], so no new loads or drops are requested'
 const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   ['idle', facts(work('h', 'hot')), [first, idle]],
   [
@@ -278,6 +288,7 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
     facts(work('h', 'hot', { usedSizeBytes: 9e8 }), { minWaitingBytes: 6e7 }),
     [first.replace('0 B of', '900.0 MB of'), idle],
   ],
+  ['idle because of a pause', facts(work('h', 'hot'), { isPaused: true }), [first, idle, paused]],
 ]
 for (const [name, given, sentences] of serverCases)
   test(`the explanation of a server that is ${name}`, () => {
@@ -297,6 +308,7 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
       shortages: [],
       unreported: [],
       unannounced: [],
+      isPaused: false,
       seesCluster: true,
       ...known,
     })
@@ -307,6 +319,7 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     'Tier [hot] has no space',
   ])
   assert.deepEqual(explain('warm', {}), ['Tier [warm] has no servers'])
+  assert.deepEqual(explain('warm', { isPaused: true }), ['Tier [warm] has no servers', paused])
   assert.deepEqual(explain('warm', { unreported: [{ name: 'w1', tier: 'warm', isLost: true }] }), [
     'Tier [warm] has no servers',
     '1 server of tier [warm] stopped reporting, for example [w1]',
@@ -343,6 +356,7 @@ test('explanations for callers who may not read all datasources show no work on 
   const tierOf = (members: readonly ServerWork[]) =>
     explainTierWork('hot', {
       ...{ members, clones: [], shortages: [], unreported: [], unannounced: [] },
+      isPaused: false,
       seesCluster: false,
     }).slice(1)
   assert.deepEqual(tierOf([hidden]), [

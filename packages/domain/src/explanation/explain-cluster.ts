@@ -14,13 +14,24 @@ export interface ServerWork {
   readonly failedLoads: FailedLoads
 }
 
+/** A server that cannot serve: it reports why, or it stopped sending heartbeats. */
+export interface UnavailableServer {
+  readonly role: string
+  /** Host and port. */
+  readonly server: string
+  readonly state: 'notReady' | 'missing'
+  /** A sentence without a period. */
+  readonly problem: string
+}
+
 /** What the leader knows about the work of the cluster. */
 export interface ClusterWork {
   readonly servers: readonly ServerWork[]
+  /** The servers of all roles that cannot serve. */
+  readonly unavailable: readonly UnavailableServer[]
   readonly isPaused: boolean
-  /** Whether the leader has a report from every server, and whether there is nothing left to do. */
+  /** Whether the leader has a report from every server. */
   readonly known: boolean
-  readonly settled: boolean
   /** Whether the caller may read all datasources. Otherwise, segments and replicas of the others are not counted. */
   readonly seesCluster: boolean
   /** Why the cluster is not known or not settled. */
@@ -31,7 +42,7 @@ export interface ClusterWork {
   readonly scheduled: readonly string[]
   /** Whether any segment is used. */
   readonly hasUsedSegments: boolean
-  /** When the next duty run starts, and what it decides; undefined if nobody has forecast it. */
+  /** When the next duty run starts, and what it decides; undefined if the cluster is settled, so that it decides nothing. */
   readonly nextRun: { readonly inMs: number; readonly totals: RunTotals } | undefined
 }
 
@@ -44,9 +55,12 @@ export interface ClusterExplanation {
 // A cluster may have thousands of servers.
 const maxListed = 5
 
+const pausedSentence =
+  'Coordination is paused: [pauseCoordination] is [true], so no new loads or drops are requested'
+
 /** Summarizes what a cluster is doing and what is holding it up, the most important first. */
 export function explainCluster(work: ClusterWork): ClusterExplanation {
-  const { servers, isPaused, known, settled, reasons, shortages, scheduled } = work
+  const { servers, isPaused, known, reasons, shortages, scheduled, nextRun } = work
   const readable = work.seesCluster ? '' : ' that you may read'
   const all = work.hasUsedSegments
     ? `Every segment${readable} has the replicas that the rules require`
@@ -54,22 +68,20 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
   const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
     queueSentences(tier, members),
   )
-  const obstacles = [...failureSentences(servers), ...decommissioningSentences(servers)]
+  const obstacles = [
+    ...unavailableSentences(work.unavailable),
+    ...failureSentences(servers),
+    ...decommissioningSentences(servers),
+  ]
   if (!known) return { state: 'unknown', sentences: [...reasons, ...loads, ...obstacles] }
   if (isPaused)
     return {
       state: 'paused',
-      sentences: [
-        'Coordination is paused: [pauseCoordination] is [true], so no new loads or drops are requested',
-        ...loads,
-        ...obstacles,
-      ],
+      sentences: [pausedSentence, ...loads, ...obstacles],
     }
-  if (!settled) {
-    const why = loads.length > 0 ? [] : quietSentences(work, all)
-    // Shortages are those of the last run. If the next one finds none, they are over.
-    const lacking = work.nextRun?.totals.unplaced === 0 && loads.length === 0 ? [] : shortages
-    return { state: 'working', sentences: [...loads, ...obstacles, ...why, ...lacking] }
+  if (nextRun !== undefined) {
+    const why = loads.length > 0 ? [] : quietSentences(reasons, nextRun, all)
+    return { state: 'working', sentences: [...loads, ...obstacles, ...why, ...shortages] }
   }
   if (shortages.length > 0 || servers.some(({ failedLoads }) => failedLoads.count > 0))
     return {
@@ -87,10 +99,24 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
   }
 }
 
+/** Says why servers cannot serve. */
+export function unavailableSentences(unavailable: readonly UnavailableServer[]): string[] {
+  const named = unavailable
+    .slice(0, maxListed)
+    .map(
+      ({ role, server, state, problem }) =>
+        `The ${role} [${server}] is ${state === 'missing' ? 'missing' : 'not ready'}: ${problem}`,
+    )
+  const more = unavailable.length - named.length
+  return more > 0 ? [...named, `${countOf(more, 'more server')} cannot serve`] : named
+}
+
 /** What a cluster with empty queues is waiting for. `all` says that no replicas are missing. */
-function quietSentences({ reasons, nextRun }: ClusterWork, all: string): readonly string[] {
-  if (nextRun === undefined) return reasons
-  const { inMs, totals } = nextRun
+function quietSentences(
+  reasons: readonly string[],
+  { inMs, totals }: NonNullable<ClusterWork['nextRun']>,
+  all: string,
+): readonly string[] {
   const inTime = `in ${formatDuration(inMs)}`
   const does = [
     ...(totals.loads > 0 ? [countOf(totals.loads, 'load')] : []),
@@ -108,6 +134,8 @@ function quietSentences({ reasons, nextRun }: ClusterWork, all: string): readonl
 /** What the leader knows about a server beyond its work. */
 export interface ServerFacts extends ServerWork {
   readonly servedSegments: number
+  /** Whether coordination is paused. */
+  readonly isPaused: boolean
   /** Whether the caller may read all datasources. */
   readonly seesCluster: boolean
   /** Milliseconds since its last report, and since its oldest unanswered load that the caller may know was requested. */
@@ -116,7 +144,7 @@ export interface ServerFacts extends ServerWork {
   /** The server whose segments it copies, and whether that server is available. */
   readonly cloneOf: { readonly source: string; readonly isAvailable: boolean } | undefined
   readonly maxLoadsPerServer: number
-  /** Size of the smallest segment for which the last run found no space in its tier; undefined if there is none. */
+  /** Size of the smallest segment for which its tier has no space; undefined if there is none. */
   readonly minWaitingBytes: number | undefined
 }
 
@@ -146,6 +174,7 @@ export function explainServerWork(facts: ServerFacts): string[] {
       : cloneOf === undefined
         ? obstacleSentences(facts)
         : []),
+    ...(facts.isPaused ? [pausedSentence] : []),
   ]
 }
 
@@ -208,6 +237,8 @@ export interface TierWork {
   readonly unreported: readonly UnreportedMember[]
   /** Servers, by name, that the configuration expects and that have not announced themselves, in any tier. */
   readonly unannounced: readonly string[]
+  /** Whether coordination is paused. */
+  readonly isPaused: boolean
   /** Whether the caller may read all datasources. */
   readonly seesCluster: boolean
 }
@@ -215,14 +246,14 @@ export interface TierWork {
 /** Explains what a tier has, what it is doing, and what is holding it up. */
 export function explainTierWork(
   tier: string,
-  { members, clones, shortages, unreported, unannounced, seesCluster }: TierWork,
+  { members, clones, shortages, unreported, unannounced, isPaused, seesCluster }: TierWork,
 ): string[] {
   const leaving = members.filter(({ server }) => server.decommissioning).length
   const used = sum(members, ({ server }) => server.usedSizeBytes)
   const size = sum(members, ({ server }) => server.maxSizeBytes)
   const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
   const isAwaited = unreported.some(({ isLost }) => !isLost)
-  // Shortages are those of the last run, before which a server may not have reported.
+  // A server that has not reported may have what is missing.
   const own = isAwaited ? [] : shortages
   // A shortage of a tier without servers says that it has none.
   const summary =
@@ -249,6 +280,7 @@ export function explainTierWork(
       : queues),
     ...failureSentences(all),
     ...own,
+    ...(isPaused ? [pausedSentence] : []),
   ]
 }
 

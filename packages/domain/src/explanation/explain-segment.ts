@@ -214,7 +214,7 @@ function overshadowedBy({ overshadowedWaitUntil, isPaused }: ExplainedCluster, v
   const pause = isPaused ? '. Coordination is paused: [pauseCoordination] is [true]' : ''
   return {
     code: 'overshadowed',
-    text: `This segment is overshadowed by version [${version}] and will be marked as unused once the segments of that version are served${wait}${pause}`,
+    text: `This segment is overshadowed by version [${version}] and will be marked as unused once the segments that overshadow it are served${wait}${pause}`,
   }
 }
 
@@ -229,7 +229,7 @@ const overshadowedEvents = (
         {
           code: 'markUnused',
           at,
-          text: `From then on, runs mark the segment as unused if the segments of version [${version}] are served`,
+          text: 'From then on, runs mark the segment as unused if the segments that overshadow it are served',
         },
       ]
 

@@ -143,6 +143,8 @@ export async function loadSegmentKills(
 export interface UnusedSegment {
   readonly id: string
   readonly interval: Interval
+  readonly version: string
+  readonly partitionNum: number
   readonly sizeBytes: number
   /** When it became unused, in epoch milliseconds; null if that is unknown. */
   readonly since: number | null
@@ -165,8 +167,8 @@ const unusedColumns = sql`
   unused_by_default_rules AS "isDefaultRule"`
 
 function readUnused(row: UnusedRow): UnusedSegment {
-  const { id, interval, sizeBytes } = readSegment(row)
-  return { id, interval, sizeBytes, since: row.since, cause: causeOf(row) }
+  const { id, interval, version, partitionNum, sizeBytes } = readSegment(row)
+  return { id, interval, version, partitionNum, sizeBytes, since: row.since, cause: causeOf(row) }
 }
 
 function causeOf(row: UnusedRow): UnusedCause | null {

@@ -225,7 +225,7 @@ function unknownReasons({
   servers,
   reportedServers,
 }: TrackedCluster): string[] {
-  const reporting = new Set(servers.servers().map(({ process }) => process))
+  const reporting = servers.processes()
   const brokers = discovery.nodes('broker').filter(({ name }) => !reporting.has(name))
   const announced = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
   // A server that hangs while it starts has not announced itself.

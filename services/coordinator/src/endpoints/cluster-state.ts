@@ -18,7 +18,7 @@ const clusterStateShape = z
     shortages: z
       .array(z.string())
       .describe(
-        'Replicas that rules require but the servers cannot load. A settled cluster can have such shortages',
+        'Replicas that rules require but the servers cannot load, as found by the last duty run. A settled cluster can have such shortages',
       ),
     scheduled: z
       .array(z.string())

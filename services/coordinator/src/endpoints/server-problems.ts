@@ -1,7 +1,7 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import { loadMissingNodes, loadServerProblems } from '@svc/shared/postgres'
-import { problemLifeMs, type ServiceContext } from '@svc/shared/service'
+import type { ServiceContext } from '@svc/shared/service'
 import * as z from 'zod'
+import { loadUnavailableServers } from '../answers/index.ts'
 
 const problemsShape = z
   .array(
@@ -19,10 +19,7 @@ const problemsShape = z
   .meta({ title: 'ServerProblems' })
 
 /** Returns the endpoint that lists the servers that cannot serve: those that report why, and those that stopped responding. */
-export const serverProblemsRoute = ({
-  database,
-  settings,
-}: Pick<ServiceContext, 'database' | 'settings'>): Route =>
+export const serverProblemsRoute = (context: Pick<ServiceContext, 'database' | 'settings'>): Route =>
   route({
     method: 'GET',
     path: '/svc/coordinator/v1/serverProblems',
@@ -30,24 +27,5 @@ export const serverProblemsRoute = ({
     summary:
       'List the servers that report a problem, and the servers that stopped sending heartbeats within the last day without shutting down cleanly',
     answers: [jsonAnswer(problemsShape)],
-    handle: async () => {
-      const [reported, missing] = await Promise.all([
-        loadServerProblems(database, problemLifeMs),
-        loadMissingNodes(database, settings.get('svc.discovery.timeout')),
-      ])
-      return [
-        ...reported.map(({ role, name, problem }) => ({
-          role,
-          server: name,
-          state: 'notReady',
-          problem,
-        })),
-        ...missing.map(({ role, name, silentMs }) => ({
-          role,
-          server: name,
-          state: 'missing',
-          problem: `No heartbeat for ${Math.round(silentMs / 1000)} s`,
-        })),
-      ]
-    },
+    handle: () => loadUnavailableServers(context),
   })

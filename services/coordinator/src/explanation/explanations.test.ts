@@ -10,8 +10,10 @@ import {
   ensureDefaultRules,
   eraseUnused,
   markUnused,
+  removeServerProblem,
   saveConfig,
   saveRules,
+  saveServerProblem,
   saveTask,
   scopedTaskId,
   sql,
@@ -28,7 +30,12 @@ import {
 } from '@svc/shared/testing'
 import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
 import { firstDefaultRules } from '../endpoints/rules.ts'
-import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
+import {
+  createSegmentInventory,
+  followRules,
+  loadCoordinatorConfig,
+  ServerInventory,
+} from '../inventory/index.ts'
 import { createExplanations } from './index.ts'
 
 const stores = await createTestStores({ after })
@@ -46,6 +53,7 @@ const state: Parameters<typeof createExplanations>[0] = {
   segments,
   servers,
   rules,
+  config: () => loadCoordinatorConfig(database),
   reportedServers: { awaited: () => awaited },
   clusterState: {
     lastShortages: () => shortages,
@@ -362,6 +370,28 @@ describe('the explanation of a segment', () => {
       'Tier [missing] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('old', operator), { code: 'notFound' })
+    // The same while servers load segments.
+    const loading = { action: 'load', sizeBytes: 10, sentAtMs: 0 } as const
+    servers.note('h1', new Map([[segment(1).id, loading]]))
+    assert.deepEqual(await sentencesOf(operator), [
+      'Tier [hot] is loading 1 segment (10 B)',
+      'Tier [missing] has no servers for 2 replicas',
+    ])
+    await setRules({ hot: 1 })
+    assert.deepEqual(await sentencesOf(operator), ['Tier [hot] is loading 1 segment (10 B)'])
+  })
+
+  it('names servers that cannot serve, and why', async () => {
+    await saveServerProblem(database, { role: 'broker', name: 'b:1', problem: 'The certificate has expired' })
+    const { sentences } = await explanations.ofCluster(operator)
+    assert.ok(
+      sentences.includes('The broker [b:1] is not ready: The certificate has expired'),
+      sentences.join(),
+    )
+    assert.deepEqual((await explanations.ofServer('b:1', operator)).sentences, [
+      'The broker [b:1] is not ready: The certificate has expired',
+    ])
+    await removeServerProblem(database, { role: 'broker', name: 'b:1' })
   })
 
   it('says that a server may retry a load only if the next runs may assign it', async () => {
@@ -419,10 +449,8 @@ describe('the explanation of a segment', () => {
       '[p1] is a process with 2 virtual servers, for example [v1]',
     ])
     servers.expire(performance.now() + 70_000, 900_000)
-    const expecting = createExplanations({
-      ...state,
-      context: { ...context, settings: { get: () => ['p1'] } as never },
-    })
+    const settings = stores.settings('coordinator', { 'svc.coordinator.expectedServers': '["p1"]' })
+    const expecting = createExplanations({ ...state, context: { ...context, settings } })
     assert.deepEqual((await expecting.ofServer('p1', operator)).sentences, [
       '[p1] is a process with 2 virtual servers that stopped reporting, for example [v1]',
     ])
@@ -625,11 +653,28 @@ describe('the explanation of a segment', () => {
     })
     const summaryOf = async (one: Segment) =>
       ((await explanations.ofSegment('wiki', one.id, operator)) as { summary: string }).summary
-    assert.match(
-      await summaryOf(list[0]!),
-      /can be marked as used once the segments of version \[v2\] are unused$/,
+    const canReturn = /The segment can be marked as used until its data is deleted$/
+    for (const one of list) assert.match(await summaryOf(one), canReturn)
+    const newer = ['v2', 'v3'].map((version, index) => {
+      const key = { ...list[index]!, version }
+      return { ...key, id: segmentId(key) }
+    })
+    await storeSegments(database, newer)
+    // Whatever the cause was at that time.
+    for (const one of list)
+      assert.match(
+        await summaryOf(one),
+        /It can be marked as used once the used segments that overshadow it are unused$/,
+      )
+    await database.transaction((transaction) =>
+      markUnused(
+        transaction,
+        newer.map(({ id }) => id),
+        { kind: 'request', identity: 'ann' },
+        0,
+      ),
     )
-    assert.match(await summaryOf(list[1]!), /The segment can be marked as used until its data is deleted$/)
+    for (const one of list) assert.match(await summaryOf(one), canReturn)
     await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
     rules.invalidate()
     for (const one of list)

@@ -21,6 +21,8 @@ import {
   type ServerFinding,
   type ServerWork,
   type UnreportedMember,
+  unavailableSentences,
+  wouldBeOvershadowed,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
@@ -44,7 +46,8 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { createSlices } from '@svc/shared/slices'
+import { createSlices, finishInSlices } from '@svc/shared/slices'
+import { loadUnavailableServers } from '../answers/index.ts'
 import {
   type ClusterState,
   type ClusterStateTracker,
@@ -56,15 +59,14 @@ import {
   shortagesOf,
   shortageView,
 } from '../cluster-state/index.ts'
-import {
-  type FollowedRules,
-  type LoadMeter,
-  type LostServerState,
-  loadCoordinatorConfig,
-  type QueueSize,
-  type ReportedServers,
-  type SegmentInventory,
-  type ServerInventory,
+import type {
+  FollowedRules,
+  LoadMeter,
+  LostServerState,
+  QueueSize,
+  ReportedServers,
+  SegmentInventory,
+  ServerInventory,
 } from '../inventory/index.ts'
 import { auditText, unknownSegment } from './deleted-segments.ts'
 import { createForecasts } from './forecasts.ts'
@@ -75,6 +77,8 @@ interface ExplainedState {
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
   readonly rules: FollowedRules
+  /** Returns the current dynamic configuration. */
+  readonly config: () => Promise<CoordinatorConfig>
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
   readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
   /** The duty group that runs the rules. */
@@ -96,7 +100,7 @@ export interface Explanations {
   ofCluster(caller: Caller): Promise<ClusterExplanation>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
   ofServer(name: string, caller: Caller): Promise<Sentences>
-  /** Explains what a tier has and does. Throws notFound for one without servers that no readable rule of the last run names. */
+  /** Explains what a tier has and does. Throws notFound for one without servers that no readable segment requires replicas in. */
   ofTier(tier: string, caller: Caller): Promise<Sentences>
 }
 
@@ -118,9 +122,8 @@ export function createExplanations(state: ExplainedState): Explanations {
   return {
     ofSegment: async (dataSource, id, caller) => {
       const cluster = await clusterOf(state)
-      const row = table.rowOf(id)
-      const isOfDatasource = row >= 0 && table.isUsed(row) && datasourceOf(table, row) === dataSource
-      if (!isOfDatasource) return await unusedAnswer(cluster, dataSource, id, caller)
+      const row = await usedRow(dataSource, id)
+      if (row < 0) return await unusedAnswer(cluster, dataSource, id, caller)
       const forecast = awaitsRun(cluster, row) ? await forecastOf(cluster) : idleRun
       const canReadServers = caller.can('READ', 'STATE', 'STATE')
       // Only answers with servers show places in queues.
@@ -128,6 +131,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       return answerOf(explainSegment({ ...cluster, seesCluster }, row, forecast), canReadServers)
     },
     ofInterval: async (dataSource, interval, caller, signal) => {
+      await segments.refresh()
       const cluster = await clusterOf(state)
       const forecast = cluster.isPaused ? idleRun : await forecastOf(cluster)
       const unused = await countUnused(context.database, dataSource, interval)
@@ -137,6 +141,19 @@ export function createExplanations(state: ExplainedState): Explanations {
     ofCluster: (caller) => explainWork(state, caller, forecastOf),
     ofServer: (name, caller) => explainServer(state, name, caller, forecastOf),
     ofTier: (tier, caller) => explainTier(state, tier, caller, forecastOf),
+  }
+
+  /** Returns the row of a used segment of a datasource, or -1. */
+  async function usedRow(dataSource: string, id: string): Promise<number> {
+    const find = (): number => {
+      const row = table.rowOf(id)
+      return table.isUsed(row) && datasourceOf(table, row) === dataSource ? row : -1
+    }
+    const row = find()
+    if (row >= 0) return row
+    // The report about a new segment may be late.
+    await segments.refresh()
+    return find()
   }
 
   async function unusedAnswer(
@@ -154,7 +171,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       interval: formatInterval(unused.interval),
       sizeBytes: unused.sizeBytes,
       state: 'unused',
-      summary: `${text}. Its data is kept until a kill task deletes it. ${returnText(cluster, dataSource, unused)}`,
+      summary: `${text}. Its data is kept until a kill task deletes it. ${await returnText(cluster, dataSource, unused)}`,
       causes: [{ code: unused.cause?.kind ?? 'unknown', text: cause }],
     }
   }
@@ -173,24 +190,23 @@ interface Outlook {
   readonly config: CoordinatorConfig
   readonly current: ClusterState
   readonly readable: ReadableDatasources
-  /** When the next run starts, and what it decides; undefined if the cluster is loading or dropping segments, or need not. */
+  /** When the next run starts, and what it decides; undefined if the cluster is settled. */
   readonly nextRun: { readonly inMs: number; readonly forecast: RunForecast } | undefined
   /** Replicas that rules require but the servers cannot load. */
   readonly shortages: readonly Shortage[]
 }
 
 async function outlookOf(state: ExplainedState, caller: Caller, forecastOf: ForecastOf): Promise<Outlook> {
-  const { context, clusterState, segments, servers } = state
+  const { clusterState, segments } = state
   const [config, current, readable] = await Promise.all([
-    loadCoordinatorConfig(context.database),
+    state.config(),
     clusterState.current().then((complete) => complete.shownTo(caller)),
     datasourcesReadableBy(caller, segments.table),
   ])
-  const isQuiet = [...servers.queues().values()].every(({ loads, drops }) => loads + drops === 0)
   const found = { config, current, readable }
-  if (!current.known || current.settled || config.pauseCoordination || !isQuiet)
+  // Nothing has changed since the last run, so the next one finds the same.
+  if (current.settled)
     return { ...found, nextRun: undefined, shortages: clusterState.lastShortages(serverPartsOf(config)) }
-  // The rules may have changed since the last run. Only a run shows what they require, and a minute may pass until the next one.
   const cluster = await clusterOf(state)
   const forecast = await forecastOf(cluster)
   return { ...found, nextRun: { inMs: cluster.nextRun.inMs, forecast }, shortages: shortagesOf(forecast) }
@@ -202,9 +218,13 @@ async function explainWork(
   forecastOf: ForecastOf,
 ): Promise<ClusterExplanation> {
   const { table } = state.segments
-  const { config, current, readable, nextRun, shortages } = await outlookOf(state, caller, forecastOf)
+  const [{ config, current, readable, nextRun, shortages }, unavailable] = await Promise.all([
+    outlookOf(state, caller, forecastOf),
+    loadUnavailableServers(state.context),
+  ])
   return explainCluster({
     ...current,
+    unavailable,
     isPaused: config.pauseCoordination,
     seesCluster: readable.all,
     shortages: shortageSentences(shortages, shortageView(readable)),
@@ -273,8 +293,12 @@ async function explainServer(
   const found = servers.get(name)
   const all = await workOf(state, readable, config, { withClones: true })
   const work = all.find(({ server }) => server.name === name)
-  if (found === undefined || work === undefined)
-    return { sentences: [...explainUnknownServer(state, name), ...leavingSentences(parts, name)] }
+  const problems = await problemsOf(state, found?.process ?? name)
+  if (found === undefined || work === undefined) {
+    const known = [...unreportedSentences(state, name), ...problems]
+    if (known.length === 0) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
+    return { sentences: [...known, ...leavingSentences(parts, name)] }
+  }
   const oldestMs = work.queue.oldestLoadAtMs
   const nowMs = performance.now()
   const source = parts.clones.get(name)
@@ -282,18 +306,18 @@ async function explainServer(
   const waiting = shortages.flatMap((shortage) =>
     shortage.tier === found.tier ? (minSizeOf(shortage) ?? []) : [],
   )
-  return {
-    sentences: explainServerWork({
-      ...work,
-      servedSegments: readable.all ? found.served.count() : found.served.countOf(seen),
-      seesCluster: readable.all,
-      lastReportAgeMs: nowMs - found.lastReportAtMs,
-      oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
-      cloneOf: source === undefined ? undefined : { source, isAvailable: servers.get(source) !== undefined },
-      maxLoadsPerServer: loadingLimitsOf(config, table.usedCount, all.length).maxLoadsPerServer,
-      minWaitingBytes: waiting[0],
-    }),
-  }
+  const sentences = explainServerWork({
+    ...work,
+    servedSegments: readable.all ? found.served.count() : found.served.countOf(seen),
+    isPaused: config.pauseCoordination,
+    seesCluster: readable.all,
+    lastReportAgeMs: nowMs - found.lastReportAtMs,
+    oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
+    cloneOf: source === undefined ? undefined : { source, isAvailable: servers.get(source) !== undefined },
+    maxLoadsPerServer: loadingLimitsOf(config, table.usedCount, all.length).maxLoadsPerServer,
+    minWaitingBytes: waiting[0],
+  })
+  return { sentences: [...sentences, ...problems] }
 }
 
 async function explainTier(
@@ -325,17 +349,26 @@ async function explainTier(
     throw notFound(
       `Tier [${tier}] does not exist: it has no servers, and no segments that you may read require replicas in it${waitingText(state)}`,
     )
+  const isPaused = config.pauseCoordination
   const seesCluster = readable.all
   return {
-    sentences: explainTierWork(tier, { members, clones, shortages, unreported, unannounced, seesCluster }),
+    sentences: explainTierWork(tier, {
+      ...{ members, clones, shortages, unreported, unannounced },
+      isPaused,
+      seesCluster,
+    }),
   }
 }
 
 const leavingSentences = ({ leaving }: ServerParts, name: string): string[] =>
   leaving.has(name) ? ['It is decommissioning, so no segments are assigned to it'] : []
 
-/** Explains a server whose segments the leader does not know. Throws notFound if the leader does not know the name, either. */
-function explainUnknownServer(state: ExplainedState, name: string): string[] {
+/** Says why a process cannot serve. */
+const problemsOf = async ({ context }: ExplainedState, process: string): Promise<string[]> =>
+  unavailableSentences((await loadUnavailableServers(context)).filter(({ server }) => server === process))
+
+/** Says what the leader knows about a server that has not reported to it, or stopped reporting. */
+function unreportedSentences(state: ExplainedState, name: string): string[] {
   const { servers, reportedServers } = state
   if (reportedServers.awaited().some((server) => server.name === name))
     return [`The leader is waiting for the first report from [${name}]`]
@@ -351,10 +384,11 @@ function explainUnknownServer(state: ExplainedState, name: string): string[] {
   const lost = servers.lost().find((server) => server.name === name)
   if (lost !== undefined) return [lostText(lost)]
   const ofProcess = servers.lost().filter(({ process }) => process === name)
-  if (ofProcess.length === 0) throw notFound(`Server [${name}] does not exist${waitingText(state)}`)
-  return [
-    `[${name}] is a process with ${countOf(ofProcess.length, 'virtual server')} that stopped reporting, for example [${ofProcess[0]!.name}]`,
-  ]
+  return ofProcess.length === 0
+    ? []
+    : [
+        `[${name}] is a process with ${countOf(ofProcess.length, 'virtual server')} that stopped reporting, for example [${ofProcess[0]!.name}]`,
+      ]
 }
 
 /** Returns the historicals whose segments the leader does not know, and that are or may be in a tier. */
@@ -369,17 +403,15 @@ function unreportedIn({ reportedServers, servers }: ExplainedState, tier: string
 }
 
 /** Returns the processes that the configuration expects but that the leader does not know. */
-function unannouncedIn({
-  context: { settings },
-  servers,
-  reportedServers,
-}: Pick<ExplainedState, 'context' | 'servers' | 'reportedServers'>): string[] {
+function unannouncedIn({ context: { settings }, servers, reportedServers }: ExplainedState): string[] {
+  const expected = settings.get('svc.coordinator.expectedServers')
+  if (expected.length === 0) return []
   const known = new Set([
-    ...servers.servers().map(({ process }) => process),
+    ...servers.processes(),
     ...reportedServers.awaited().map(({ name }) => name),
     ...servers.lost().map(({ process }) => process),
   ])
-  return settings.get('svc.coordinator.expectedServers').filter((name) => !known.has(name))
+  return expected.filter((name) => !known.has(name))
 }
 
 /** Says that servers may be missing because they have not reported. Begins with the period of the previous sentence. */
@@ -396,20 +428,14 @@ const lostText = ({ name, type, tier, lastReportAtMs }: LostServerState): string
 /** Converts milliseconds of the monotonic clock of this process to epoch milliseconds. */
 const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
 
-async function clusterOf({
-  context: { clock, database, settings },
-  segments,
-  servers,
-  rules,
-  reportedServers,
-  loadMeter: { rateOf },
-  loading: { untilNextRunMs },
-  leaderSinceMs,
-}: ExplainedState): Promise<ExplainedCluster> {
+async function clusterOf(state: ExplainedState): Promise<ExplainedCluster> {
+  const { segments, servers, reportedServers, leaderSinceMs } = state
+  const { clock, settings } = state.context
+  const { untilNextRunMs } = state.loading
   const [current, config] = await Promise.all([
-    rules.current(),
-    loadCoordinatorConfig(database),
-    segments.refresh(),
+    state.rules.current(),
+    state.config(),
+    segments.refreshIfChanged(),
   ])
   const nowMs = performance.now()
   const waitsByDefault = settings.get('svc.coordinator.waitBeforeMarkingOvershadowed')
@@ -429,7 +455,7 @@ async function clusterOf({
     isPaused: config.pauseCoordination,
     seesCluster: true,
     awaited: reportedServers.awaited(),
-    unannounced: unannouncedIn({ context: { clock, database, settings }, servers, reportedServers }),
+    unannounced: unannouncedIn(state),
     lost: servers
       .lost()
       .filter(({ type }) => type === 'historical')
@@ -442,9 +468,9 @@ async function clusterOf({
       ),
     overshadowedWaitUntil: waitUntilMs > nowMs + untilNextRunMs() ? epochOf(waitUntilMs) : undefined,
     nextRun: { at: Math.round(Date.now() + untilNextRunMs()), inMs: untilNextRunMs() },
-    rateOf,
+    rateOf: state.loadMeter.rateOf,
     failureOf: (server, row) => {
-      const failure = servers.failureOf(server, () => segments.table.idOf(row))
+      const failure = servers.failureOf(server, row)
       if (failure === undefined) return undefined
       const { message, failures, atMs, retryAtMs } = failure
       return {
@@ -600,17 +626,17 @@ function unusedTexts({ since, cause: recorded }: UnusedCount['example'], caller:
 }
 
 /** Whether an unused segment can be used again, and what prevents it. */
-function returnText(
-  { rules, now }: ExplainedCluster,
+async function returnText(
+  { rules, now, table, isPaused }: ExplainedCluster,
   dataSource: string,
-  { interval, cause }: { readonly interval: Interval; readonly cause: UnusedCause | null },
-): string {
-  const { matched } = explainRules(rules, dataSource, interval, now)
+  segment: UnusedCount['example'],
+): Promise<string> {
+  if (await finishInSlices(wouldBeOvershadowed(table, dataSource, { ...segment, partitions: 1 })))
+    return 'It can be marked as used once the used segments that overshadow it are unused'
+  const { matched } = explainRules(rules, dataSource, segment.interval, now)
   if (describeWantedCopies(matched.rule).action === 'drop')
-    return `If the segment is marked as used, the next run marks it as unused again, because it matches ${describeRule(matched)}`
-  return cause?.kind === 'overshadowed'
-    ? `The segment can be marked as used once the segments of version [${cause.byVersion}] are unused`
-    : 'The segment can be marked as used until its data is deleted'
+    return `If the segment is marked as used, the next run${isPaused ? ' after the pause' : ''} marks it as unused again, because it matches ${describeRule(matched)}`
+  return 'The segment can be marked as used until its data is deleted'
 }
 
 /** Callers who may not read the audit do not see who requested it. */

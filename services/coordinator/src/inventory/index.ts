@@ -1,4 +1,5 @@
 /** State that the leader tracks: used segments, rules, the configuration, and the servers that report to it. */
+export { followCoordinatorConfig, loadCoordinatorConfig } from './coordinator-config.ts'
 export { followAsStandby } from './follow-as-standby.ts'
 export { type FollowedRules, followRules } from './followed-rules.ts'
 export {
@@ -8,7 +9,6 @@ export {
   servedSegments,
   sizeAndCount,
 } from './list-served-segments.ts'
-export { loadCoordinatorConfig } from './load-coordinator-config.ts'
 export { createLoadMeter, type LoadMeter } from './load-meter.ts'
 export type { PendingRequest } from './pending-request.ts'
 export { readableRules, readsRules } from './readable-rules.ts'

@@ -10,7 +10,7 @@ const historical = { name: 'h:1', role: 'historical', details: { tier: 'hot' } }
 function track({ failures = 0 } = {}) {
   let known: readonly DiscoveredNode[] = []
   let refreshes = 0
-  const reporting: { process: string }[] = []
+  const reporting = new Set<string>()
   const discovery = {
     nodes: () => known,
     refresh: async () => {
@@ -20,10 +20,10 @@ function track({ failures = 0 } = {}) {
     },
   }
   const tracker = watchReported({ discovery, stopping: new AbortController().signal } as never, {
-    servers: () => reporting as never,
+    processes: () => new Set(reporting),
     awaited: () => [],
   })
-  return { tracker, report: () => reporting.push({ process: 'h:1' }), refreshes: () => refreshes }
+  return { tracker, report: () => reporting.add('h:1'), refreshes: () => refreshes }
 }
 
 /** Whether a promise is still pending after several polls. */

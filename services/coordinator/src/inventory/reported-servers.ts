@@ -24,14 +24,15 @@ const pollMs = 25
 /** Creates the tracker for historicals that discovery lists and historicals that a process has announced. */
 export function watchReported(
   { discovery, stopping }: Pick<ServiceContext, 'discovery' | 'stopping'>,
-  servers: Pick<ServerInventory, 'servers' | 'awaited'>,
+  servers: Pick<ServerInventory, 'processes' | 'awaited'>,
 ): ReportedServers {
   const reportWait = new ReportWait()
   let discovered: Promise<void> | undefined
 
   const awaited = (): UnknownServer[] => {
     const stillAwaited = servers.awaited()
-    const reporting = new Set([...servers.servers(), ...stillAwaited].map(({ process }) => process))
+    const reporting = servers.processes()
+    for (const { process } of stillAwaited) reporting.add(process)
     const silent = discovery
       .nodes('historical')
       .filter(({ name }) => !reporting.has(name))

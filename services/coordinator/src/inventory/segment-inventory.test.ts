@@ -102,6 +102,30 @@ describe('the segment inventory', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })
 
+  it('is read again only after changes, if these are reported', async () => {
+    let changes: number | undefined
+    const inventory = createSegmentInventory(database, undefined, undefined, { countOf: () => changes })
+    const seenAfter = async (...added: readonly Segment[]) => {
+      await copy(...added)
+      await inventory.refreshIfChanged()
+      return seen(inventory)
+    }
+    assert.deepEqual(await seenAfter(one), { wiki: [one.id] })
+    assert.deepEqual(await seenAfter(two), { wiki: [one.id, two.id] })
+    changes = 0
+    // Something may have changed before changes were reported.
+    await inventory.refreshIfChanged()
+    assert.deepEqual(await seenAfter(other), { wiki: [one.id, two.id] })
+    changes = 1
+    assert.deepEqual(await seenAfter(), { koalas: [other.id], wiki: [one.id, two.id] })
+    const newer = segment('wiki', 1, 'v2')
+    assert.deepEqual(await seenAfter(newer), { koalas: [other.id], wiki: [one.id, two.id] })
+    // A new leader does not rely on what it read before.
+    inventory.abandonRead()
+    await inventory.refreshIfChanged()
+    assert.ok(inventory.isUsed(newer.id))
+  })
+
   it('shares one further read between callers that arrive during a read', async () => {
     await copy(one)
     const inventory = createSegmentInventory(database)

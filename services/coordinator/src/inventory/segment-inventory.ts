@@ -1,6 +1,11 @@
 import { SegmentTable } from '@svc/domain/inventory'
 import type { Segment } from '@svc/domain/segment'
-import { type Database, followSegmentChanges, type SegmentCursor } from '@svc/shared/postgres'
+import {
+  type Database,
+  followSegmentChanges,
+  type SegmentCursor,
+  type TableChanges,
+} from '@svc/shared/postgres'
 import { sharedRuns } from '@svc/shared/runtime'
 
 /** The used segments of the metadata store, kept current by reading what changed. */
@@ -9,6 +14,8 @@ export interface SegmentInventory {
   readonly table: SegmentTable
   /** Reads what changed since the last refresh. Callers during a read share the next one, which sees all earlier changes. */
   refresh(): Promise<void>
+  /** Refreshes unless the metadata store has reported no change since the last refresh. Reports may be some milliseconds late. */
+  refreshIfChanged(): Promise<void>
   /** Ignores a read in progress from now on, because it may hang. The next refresh does not wait for it. */
   abandonRead(): void
   isUsed(id: string): boolean
@@ -19,19 +26,26 @@ export interface SegmentInventory {
 // The metadata store keeps removals for 24 hours. After half of that without a read, everything is read again.
 const maxCursorAgeMs = 12 * 60 * 60 * 1000
 
-/** Creates an inventory, which is empty until the first refresh. `nowMs` is the clock for the age of the last read. */
+/**
+ * Creates an inventory, which is empty until the first refresh. `nowMs` is the clock for the age of the last read. Without
+ * `changes`, the segments may always have changed.
+ */
 export function createSegmentInventory(
   database: Database,
   table = new SegmentTable(),
   nowMs = () => Date.now(),
+  changes: Pick<TableChanges, 'countOf'> = { countOf: () => undefined },
 ): SegmentInventory {
   let cursor: SegmentCursor | undefined
   let readAtMs = 0
+  /** Number of reported changes before the last read. */
+  let readChanges: number | undefined
 
   const createRefresh = () => {
     let isAbandoned = false
     const read = async (): Promise<void> => {
       const startedAtMs = nowMs()
+      const changesBefore = changes.countOf('segments')
       const since = startedAtMs - readAtMs > maxCursorAgeMs ? undefined : cursor
       let found: Set<number> | undefined
       const next = await followSegmentChanges(database, since, {
@@ -52,6 +66,7 @@ export function createSegmentInventory(
       if (found) removeOthers(table, found)
       cursor = next
       readAtMs = startedAtMs
+      readChanges = changesBefore
       table.settleTimeline()
     }
     return {
@@ -65,7 +80,12 @@ export function createSegmentInventory(
   return {
     table,
     refresh: () => refresh.run(),
+    refreshIfChanged: async () => {
+      const current = changes.countOf('segments')
+      if (current === undefined || current !== readChanges) await refresh.run()
+    },
     abandonRead: () => {
+      readChanges = undefined
       refresh.abandon()
       refresh = createRefresh()
     },

@@ -448,6 +448,13 @@ export class ServerInventory {
     return [...this.byName.values()].sort(inOrder)
   }
 
+  /** Returns the names of the processes of the reporting servers. Takes less time than to sort the servers. */
+  processes(): Set<string> {
+    const names = new Set<string>()
+    for (const { process } of this.byName.values()) names.add(process)
+    return names
+  }
+
   /** Returns the servers that stopped reporting to this leader and have not reported again. */
   lost(): readonly LostServerState[] {
     return [...this.lostByName.values()]
@@ -513,14 +520,11 @@ export class ServerInventory {
     })
   }
 
-  /**
-   * Returns the last failure of a server, given by number, to load or drop a segment, until a request succeeds. `idOf` returns the
-   * ID of the segment.
-   */
-  failureOf(server: number, idOf: () => string): FailedRequest | undefined {
+  /** Returns the last failure of a server, given by number, to load or drop a segment, given by row, until a request succeeds. */
+  failureOf(server: number, row: number): FailedRequest | undefined {
     const failed = this.byNumber[server]?.failed
     // Most servers have none, and creating the ID of a segment takes longer than everything else here.
-    return failed === undefined || failed.size === 0 ? undefined : failed.get(idOf())
+    return failed === undefined || failed.size === 0 ? undefined : failed.get(this.table.idOf(row))
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */
@@ -547,7 +551,6 @@ export class ServerInventory {
   }
 
   private describe(nowMs: number, leaving: ReadonlySet<string>): LoadingServer[] {
-    const { loads, loadSizeBytes } = this.queueColumns()
     return [...this.byName.values()].map((server) => {
       this.applyFailures(server, nowMs)
       const { number, name, type, tier, maxSizeBytes, usedSizeBytes } = server
@@ -558,15 +561,15 @@ export class ServerInventory {
         tier,
         maxSizeBytes,
         usedSizeBytes,
-        loadingSizeBytes: loadSizeBytes[number] as number,
-        queuedLoads: loads[number] as number,
+        loadingSizeBytes: this.table.queuedLoadBytesOf(number),
+        queuedLoads: this.table.queuedLoadsOf(number),
         decommissioning: leaving.has(name),
       }
     })
   }
 
   /** Returns the unanswered requests of the servers in columns by server number, because there may be millions of requests. */
-  private queueColumns(isCounted: (row: number) => boolean = () => true) {
+  private queueColumns(isCounted: (row: number) => boolean) {
     const { copies, sizeOf } = this.table
     const loads = new Int32Array(this.nextNumber)
     const loadSizeBytes = new Float64Array(this.nextNumber)
@@ -593,6 +596,7 @@ export class ServerInventory {
    * such a server as if it were dropping the segment.
    */
   private applyFailures(server: MutableServer, nowMs: number): void {
+    if (server.failed.size === 0) return
     for (const [id, { retryAtMs }] of server.failed) {
       if (nowMs < retryAtMs) this.table.changeCopy(id, server.number, refused, 0)
       else this.table.changeCopy(id, server.number, 0, refused)
