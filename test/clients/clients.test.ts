@@ -12,7 +12,13 @@ const run = promisify(execFile)
 const image = 'svc-clients-test'
 const timeout = 600_000
 // The cleaner of Testcontainers is an image of its own, which may not be available. These tests remove their containers.
-const env: NodeJS.ProcessEnv = { ...process.env, SVC_IMAGE: image, TESTCONTAINERS_RYUK_DISABLED: 'true' }
+const env: NodeJS.ProcessEnv = {
+  ...process.env,
+  SVC_IMAGE: image,
+  TESTCONTAINERS_RYUK_DISABLED: 'true',
+  // The Node.js on PATH may be older than what the module requires.
+  PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`,
+}
 // Otherwise, the test runner that these tests start would report to the one that runs them.
 delete env.NODE_TEST_CONTEXT
 

@@ -39,8 +39,8 @@ export interface StartBenchmarkOptions {
   readonly reference?: string | undefined
 }
 
-// By then the garbage of the startup is collected, and the cluster is idle.
-const idleBeforeMemoryMs = 5000
+// By then, idle servers have collected the garbage of the startup, and returned the memory.
+const idleBeforeMemoryMs = 15_000
 // Its servers still load classes after they are healthy.
 const referenceIdleBeforeMemoryMs = 20_000
 const referenceRoles: readonly ReferenceRole[] = ['coordinator', 'historical', 'router', 'indexer']
