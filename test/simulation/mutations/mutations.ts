@@ -92,7 +92,7 @@ const ofLeaders: readonly KnownMutation[] = [
   {
     what: 'a new leader trusts what it knew when it led before',
     file: coordinator,
-    find: '          servers.reset()\n',
+    find: '  servers.reset()\n',
     replace: '',
   },
   {
