@@ -16,6 +16,9 @@ import { startTestStores } from './test-stores.ts'
 // Tests that measure delays. They run after the others, two at a time, because one of them mostly waits for timeouts.
 const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
+// Tests that keep all processors busy with expensive queries. They run last, one at a time, so that they delay no others.
+const busyTests: readonly string[] = ['test/fair-queries.test.ts']
+
 /** Whether a test may start clusters in copies of the prepared home. */
 const startsCluster = (file: string): boolean => file.startsWith('test/')
 
@@ -52,10 +55,15 @@ export async function runTests(
     try {
       const run = async (some: readonly string[], atOnce = concurrency) =>
         isInterrupted ? 1 : await runNodeTests(some, atOnce, environment)
-      const together = files.filter((file) => !measuringTests.includes(file))
+      const together = files.filter((file) => ![...measuringTests, ...busyTests].includes(file))
       const measuring = files.filter((file) => measuringTests.includes(file))
-      const status = await runTogether(together, folder, run)
-      return (await run(measuring, '2')) || status
+      const busy = files.filter((file) => busyTests.includes(file))
+      const statuses = [
+        await runTogether(together, folder, run),
+        await run(measuring, '2'),
+        await run(busy, '1'),
+      ]
+      return Math.max(...statuses)
     } finally {
       await stop()
     }
@@ -78,12 +86,12 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
 }
 
 /**
- * Builds the console and runs its tests in Chromium and Firefox, three files at a time, because they mostly wait; returns the exit
+ * Builds the console and runs its tests in Chromium and Firefox, two files at a time, because they also wait; returns the exit
  * status. With `isUpdating`, draws its screens into docs/console.
  */
 export async function runBrowserTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   await buildConsole()
-  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '3', updating(isUpdating))
+  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '2', updating(isUpdating))
 }
 
 /** Creates the npm package and runs its tests, which install it from the registry; returns the exit status. */
