@@ -1,3 +1,5 @@
+import { hashText } from '../inventory/index.ts'
+
 // 150 random bits: nobody can guess such a password, however little work its hash takes.
 const randomLength = 25
 const checksumLength = 7
@@ -21,10 +23,5 @@ export function isGeneratedPassword(password: string): boolean {
   )
 }
 
-/** FNV-1a with 32 bits, as text. */
-function checksumOf(text: string): string {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
-  return (hash >>> 0).toString(36).padStart(checksumLength, '0')
-}
+/** 32 bits of a hash, as text. */
+const checksumOf = (text: string): string => (hashText(text) >>> 0).toString(36).padStart(checksumLength, '0')

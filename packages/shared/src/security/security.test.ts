@@ -555,7 +555,18 @@ describe('a throttle', () => {
         server: '',
         ...(signal ? { leaving: () => signal } : {}),
       })
-    return { login, calls, reasons, digests }
+    /** Checks that the only login of a user from an address, such as `ann 192.0.2.7`, counted and was reported. */
+    const assertWrongGuess = (by: string): void => {
+      assert.deepEqual(
+        calls.filter((call) => call.endsWith(by)),
+        [`begin ${by}`],
+      )
+      assert.deepEqual(
+        reasons.filter((reason) => reason.startsWith(by.split(' ')[0]!)),
+        [`${by} WRONG_PASSWORD`],
+      )
+    }
+    return { login, calls, reasons, digests, assertWrongGuess }
   }
 
   it('counts each guess, and receives successful logins', async () => {
@@ -609,7 +620,7 @@ describe('a throttle', () => {
   })
 
   it('counts and reports a guess whose caller disconnects before the rejection', async () => {
-    const { login, calls, reasons } = setUpThrottle(() => false)
+    const { login, assertWrongGuess } = setUpThrottle(() => false)
     const flood = Array.from({ length: 3 }, (_, index) => login(`nobody ${index}`, 'x', '192.0.2.7'))
     await nextTurn()
     const caller = new AbortController()
@@ -622,14 +633,7 @@ describe('a throttle', () => {
     assert.ok(!isAnswered)
     caller.abort()
     await Promise.allSettled([guess, ...flood])
-    assert.deepEqual(
-      calls.filter((call) => call.endsWith('ann 192.0.2.7')),
-      ['begin ann 192.0.2.7'],
-    )
-    assert.deepEqual(
-      reasons.filter((reason) => reason.startsWith('ann')),
-      ['ann 192.0.2.7 WRONG_PASSWORD'],
-    )
+    assertWrongGuess('ann 192.0.2.7')
   })
 
   it('counts an unverified login whose caller disconnects, so that the count does not reveal which users exist', async () => {
@@ -653,7 +657,7 @@ describe('a throttle', () => {
       verify: async (user, _password, countAttempt = async () => undefined) =>
         user === 'bob' && (await countAttempt('bob')) === undefined ? verdict : { kind: 'unknown' },
     }
-    const { login, calls, reasons } = setUpThrottle(
+    const { login, assertWrongGuess } = setUpThrottle(
       () => false,
       { A: { ann: cheap('p') } },
       {
@@ -671,14 +675,7 @@ describe('a throttle', () => {
     const result = await login('bob', 'x', '192.0.2.7')
     await Promise.allSettled(flood)
     assert.equal(result.kind, 'unavailable')
-    assert.deepEqual(
-      calls.filter((call) => call.endsWith('bob 192.0.2.7')),
-      ['begin bob 192.0.2.7'],
-    )
-    assert.deepEqual(
-      reasons.filter((reason) => reason.startsWith('bob')),
-      ['bob 192.0.2.7 WRONG_PASSWORD'],
-    )
+    assertWrongGuess('bob 192.0.2.7')
   })
 
   it('never throttles the login of this server', async () => {

@@ -147,9 +147,8 @@ class Conversation {
   }
 
   private readonly onAbort = (): void => {
-    this.finish()
+    this.fail(this.options.signal.reason)
     this.used.ending = endCanceled(this.used, this.bytes, this.done)
-    this.answer.reject(this.options.signal.reason)
   }
 }
 

@@ -349,13 +349,15 @@ async function explainTier(
     throw notFound(
       `Tier [${tier}] does not exist: it has no servers, and no segments that you may read require replicas in it${waitingText(state)}`,
     )
-  const isPaused = config.pauseCoordination
-  const seesCluster = readable.all
   return {
     sentences: explainTierWork(tier, {
-      ...{ members, clones, shortages, unreported, unannounced },
-      isPaused,
-      seesCluster,
+      members,
+      clones,
+      shortages,
+      unreported,
+      unannounced,
+      isPaused: config.pauseCoordination,
+      seesCluster: readable.all,
     }),
   }
 }
