@@ -1,4 +1,5 @@
 import { serverNameAt } from '@svc/domain/calls'
+import { type UnavailableServer, unavailableSentences } from '@svc/domain/explanation'
 import { describeError, Failure } from '@svc/domain/failure'
 import { type AnsweredFault, faultsPath } from '@svc/domain/faults'
 import { loadSettings } from '@svc/shared/config'
@@ -77,18 +78,31 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
 }
 
 /**
- * Returns what the cluster of a home is doing and what is holding it up, in sentences. Returns none if the coordinator does
- * not say: the state of its process shows why.
+ * Returns what the cluster of a home is doing and what is holding it up, in sentences: without the problems of `processes`, which
+ * the status shows for each process. Returns none if the coordinator does not say: the state of its process shows why.
  */
-export async function clusterWork(home: HomeLayout): Promise<readonly string[]> {
+export async function clusterWork(
+  home: HomeLayout,
+  processes: readonly Pick<ProcessStatus, 'url' | 'problem'>[],
+): Promise<readonly string[]> {
   try {
     const path = '/svc/coordinator/v1/cluster/explain'
-    const explained = (await connectToCluster(home).send('GET', path)) as { readonly sentences: string[] }
-    return explained.sentences
+    const { sentences, unavailable } = (await connectToCluster(home).send('GET', path)) as ClusterAnswer
+    const shown = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
+    const said = new Set(unavailableSentences(unavailable))
+    return [
+      ...unavailableSentences(unavailable.filter(({ server }) => !shown.has(server))),
+      ...sentences.filter((sentence) => !said.has(sentence)),
+    ]
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return []
   }
+}
+
+interface ClusterAnswer {
+  readonly sentences: readonly string[]
+  readonly unavailable: readonly UnavailableServer[]
 }
 
 interface ActiveFaults {

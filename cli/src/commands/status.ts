@@ -16,7 +16,7 @@ export function addStatus(program: Command): void {
       const home = existingHome(options.home)
       const { clusterStatus, clusterWork } = await import('../cluster/index.ts')
       const status = await clusterStatus(home)
-      const work = status.isRunning ? await clusterWork(home) : []
+      const work = status.isRunning ? await clusterWork(home, status.processes) : []
       if (options.json) {
         printJson({ ...status, work })
       } else {

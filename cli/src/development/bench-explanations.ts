@@ -1,4 +1,5 @@
 import { Agent } from 'node:https'
+import { setTimeout } from 'node:timers/promises'
 import type { ExplanationAnswer } from '@svc/domain/explanation'
 import { unavailable } from '@svc/domain/failure'
 import { type ClusterClient, connectToCluster, errorMessageOf, sendRequest } from '../client/index.ts'
@@ -10,9 +11,21 @@ import { until } from './ingest-days.ts'
 /** Explanations of random segments, one after the other. */
 interface ExplanationFigures {
   readonly explainMs: Latencies
-  /** Another request of the leader that waits only for its turn, without explanations and during them. */
-  readonly idleProbeMs: Latencies
+  readonly withoutExplanations: DelayFigures
+  readonly withExplanations: DelayFigures
+}
+
+/** How long other work of the leader waits. */
+interface DelayFigures {
+  /** Another request that waits only for its turn. Includes the work of the client, which also requests the explanations. */
   readonly probeMs: Latencies
+  /** Delays of the event loop as the leader measures them, in each window. */
+  readonly loopDelays: readonly LoopDelay[]
+}
+
+interface LoopDelay {
+  readonly p99Ms: number
+  readonly longestMs: number
 }
 
 /** Results of the benchmark of explanations. */
@@ -78,15 +91,59 @@ async function measure(cluster: Cluster, segments: number, requests: number) {
 
 type Get = (path: string) => Promise<unknown>
 
+// Each is followed by one without explanations that takes as long: what else the leader does meanwhile differs from window to window.
+const windows = 6
+
 async function measureExplanations(paths: readonly string[], client: () => Get): Promise<ExplanationFigures> {
-  const explain = client()
+  const [explain, probe] = [client(), client()]
   // Compiles the code, and fills the caches of the login.
   for (const path of paths.slice(0, 100)) await explain(path)
-  const idleProbe = startProbe(client())
-  const idleProbeMs = await idleProbe.stop(paths.length)
-  const probe = startProbe(client())
-  const explainMs = latenciesOf(await timeEach(paths, explain))
-  return { explainMs, idleProbeMs, probeMs: await probe.stop(0) }
+  const explainMs: number[] = []
+  const [withThem, without] = [delayMeter(probe), delayMeter(probe)]
+  const size = Math.ceil(paths.length / windows)
+  for (let start = 0; start < paths.length; start += size) {
+    const startedAt = performance.now()
+    await withThem.measure(async () => {
+      explainMs.push(...(await timeEach(paths.slice(start, start + size), explain)))
+    })
+    const tookMs = performance.now() - startedAt
+    await without.measure(async () => await setTimeout(tookMs))
+  }
+  return {
+    explainMs: latenciesOf(explainMs),
+    withoutExplanations: without.figures(),
+    withExplanations: withThem.figures(),
+  }
+}
+
+/** Measures how long other work of the leader waits while something happens. */
+function delayMeter(get: Get) {
+  const probeMs: number[] = []
+  const loopDelays: LoopDelay[] = []
+  return {
+    measure: async (happens: () => Promise<void>): Promise<void> => {
+      // The leader measures from one reading to the next.
+      await readLoopDelay(get)
+      const probe = startProbe(get)
+      await happens()
+      probeMs.push(...(await probe.stop()))
+      loopDelays.push(await readLoopDelay(get))
+    },
+    figures: (): DelayFigures => ({ probeMs: latenciesOf(probeMs), loopDelays }),
+  }
+}
+
+// The leader measures how late a timer is that is due every 10 ms, and includes this time.
+const timerMs = 10
+
+async function readLoopDelay(get: Get): Promise<LoopDelay> {
+  const text = String(await get('/metrics'))
+  const delayMs = (name: string): number => {
+    const seconds = new RegExp(`^nodejs_eventloop_lag_${name}_seconds (\\S+)$`, 'm').exec(text)?.[1]
+    if (seconds === undefined) throw unavailable(`The metrics of the leader do not contain [${name}]`)
+    return Math.max(0, Number(seconds) * 1000 - timerMs)
+  }
+  return { p99Ms: delayMs('p99'), longestMs: delayMs('max') }
 }
 
 /** Requires a second replica of each segment, and lets each run add only one of them. */
@@ -133,12 +190,11 @@ function startProbe(request: Get) {
     while (!isOver) tookMs.push(...(await timeEach(['/svc/coordinator/v1/isLeader'], request)))
   })()
   return {
-    /** Stops after at least this many requests. */
-    stop: async (minRequests: number): Promise<Latencies> => {
-      while (tookMs.length < minRequests) await new Promise((resolve) => setTimeout(resolve, 10))
+    /** Returns how long each request took. */
+    stop: async (): Promise<readonly number[]> => {
       isOver = true
       await probing
-      return latenciesOf(tookMs)
+      return tookMs
     },
   }
 }

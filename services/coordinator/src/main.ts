@@ -1,13 +1,7 @@
 import { type CompactionPlanner, createCompactionPlanner, followCompaction } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import type { Route } from '@svc/shared/http'
-import {
-  countTableChanges,
-  ensureDefaultRules,
-  keepInitialState,
-  type TableChanges,
-  type WatchedTable,
-} from '@svc/shared/postgres'
+import { countTableChanges, ensureDefaultRules, keepInitialState } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
 import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
@@ -95,7 +89,6 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       view,
       clusterState,
       createExplanations({ ...view, ...known, loadMeter, loading: dutyGroups.loading }),
-      changes,
       loadMeter,
       planner,
       dutyGroups,
@@ -106,7 +99,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       election = standForElection(context, {
         onGain: (term: number) => {
           leaderSinceMs = performance.now()
-          forgetLastTerm(view, changes)
+          forgetLastTerm(view)
           for (const one of [reportedServers, clusterState]) one.restart()
           loadMeter.restart().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
@@ -131,12 +124,12 @@ function buildCoordinator(context: ServiceContext): ServicePart {
 }
 
 /** Makes a new leader read again what its predecessor may have changed. */
-function forgetLastTerm(
-  { rules, segments, servers }: Pick<CoordinatorView, 'rules' | 'segments' | 'servers'>,
-  changes: TableChanges,
-): void {
+function forgetLastTerm({
+  rules,
+  segments,
+  servers,
+}: Pick<CoordinatorView, 'rules' | 'segments' | 'servers'>): void {
   rules.invalidate()
-  changes.note('dynamic_configs')
   segments.abandonRead()
   servers.reset()
 }
@@ -194,7 +187,6 @@ function coordinatorRoutes(
   view: CoordinatorView,
   clusterState: ClusterStateTracker,
   explanations: Explanations,
-  changes: TableChanges,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   dutyGroups: DutyGroups,
@@ -208,7 +200,6 @@ function coordinatorRoutes(
   const policy = context.settings.get('svc.coordinator.rules.policy')
   const ruleLists = createRuleLists(context, rules, previews.warningsOf, createRulesGuard(policy, previews))
   const feed = createChangeFeed(view, clusterState)
-  const changing = (table: WatchedTable) => (one: Route) => notingChanges(one, changes, table)
   return [
     // Before the endpoint for the rules of a datasource, whose name could be [history].
     ...ruleHistoryRoutes(context),
@@ -216,8 +207,8 @@ function coordinatorRoutes(
     ...previewRulesRoutes(view, previews, ruleLists),
     inventoryRoute(view, createInventories(view, clusterState, feed)),
     changesRoute(view, feed),
-    changing('segments')(markKeptUsedRoute(context)),
-    ...clockAndDutyRunRoutes(view).map(changing('segments')),
+    markKeptUsedRoute(context),
+    ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
@@ -229,30 +220,15 @@ function coordinatorRoutes(
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),
-    ...dynamicConfigRoutes(context).map(changing('dynamic_configs')),
+    ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
     ...compactionStatusRoutes(context, planner, dutyGroups.compaction),
-    ...segmentMarkingRoutes(context, '/svc/coordinator/v1').map(changing('segments')),
+    ...segmentMarkingRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),
     ...securityRoutes(context, followers),
   ]
 }
-
-/** Returns a route that changes a table of the metadata store. Readers that follow the table on this server see each change at once. */
-const notingChanges = (one: Route, changes: TableChanges, table: WatchedTable): Route =>
-  one.method === 'GET'
-    ? one
-    : {
-        ...one,
-        handle: async (input) => {
-          try {
-            return await one.handle(input)
-          } finally {
-            changes.note(table)
-          }
-        },
-      }
 
 await runService(
   'coordinator',

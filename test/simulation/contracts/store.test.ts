@@ -527,12 +527,12 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
 
   'listeners are notified after a commit': async ({ database, functions, pause }) => {
     let notices = 0
-    const stop = await database.listen(functions.rulesChannel, () => {
+    const listener = await database.listen(functions.rulesChannel, () => {
       notices += 1
     })
     await functions.saveRules(database, 'wiki', '[]', audit, firstDay)
     for (let waits = 0; notices === 0 && waits < 100; waits++) await pause(20)
-    await stop()
+    await listener.close()
     await functions.saveRules(database, 'wiki', '[]', audit, firstDay)
     await pause(50)
     return notices

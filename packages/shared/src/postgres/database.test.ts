@@ -234,6 +234,45 @@ describe('a listener', () => {
     }
   })
 
+  it('that catches up has received every notification that was committed before', async () => {
+    let received = 0
+    const listener = await database.listen('caught_channel', () => received++)
+    for (let round = 1; round <= 200; round++) {
+      await database.query(sql`SELECT pg_notify('caught_channel', ${`${round}`})`)
+      await listener.catchUp()
+      assert.equal(received, round)
+    }
+    await listener.close()
+  })
+
+  it('that catches up without a connection, or with one that hangs, may have missed notifications', async (context) => {
+    const { gate, gated } = await throughGate(context)
+    const payloads: (string | undefined)[] = []
+    const listener = await gated.listen('missed_channel', (payload) => payloads.push(payload))
+    await gate.cut()
+    await listener.catchUp()
+    assert.equal(payloads.at(-1), undefined)
+    assert.ok(payloads.length > 0)
+    const notified = async () => {
+      await database.query(sql`SELECT pg_notify('missed_channel', 'again')`)
+      await waitUntil('it receives notifications', () => payloads.includes('again'))
+      payloads.length = 0
+    }
+    await gate.reconnect()
+    await waitUntil('it is connected again', async () => {
+      payloads.length = 0
+      await listener.catchUp()
+      return payloads.length === 0
+    })
+    await notified()
+    gate.freeze()
+    await listener.catchUp()
+    assert.deepEqual(payloads, [undefined])
+    gate.thaw()
+    await waitUntil('it is connected again', () => payloads.length > 1)
+    await notified()
+  })
+
   it('that cannot connect fails, and leaves nothing behind', async (context) => {
     const { gate, gated } = await throughGate(context)
     await gate.cut()

@@ -23,14 +23,24 @@ export interface Queries {
 /** Receives the payload of a notification. */
 type OnNotice = (payload: string | undefined) => void
 
+/** Listens for notifications until it is closed. */
+export interface Listener {
+  /**
+   * Waits until each notification has been received whose transaction was committed before this call. Without a connection, calls back
+   * with undefined instead: the notifications may have been missed.
+   */
+  catchUp(): Promise<void>
+  close(): Promise<void>
+}
+
 /** The metadata store. If it is unavailable, calls throw an `unavailable` Failure. */
 export interface Database extends Queries {
   transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /**
    * Calls back with the payload of every notification on a channel, and with undefined after each reconnect, because
-   * notifications may have been missed. The returned function ends this.
+   * notifications may have been missed.
    */
-  listen(channel: string, onNotice: OnNotice): Promise<() => Promise<void>>
+  listen(channel: string, onNotice: OnNotice): Promise<Listener>
   close(): Promise<void>
 }
 
@@ -58,7 +68,7 @@ export function createDatabase(
     ssl: storeTls(settings),
   }
   const pool = createPool(connection, options.connections)
-  const listeners = new Set<{ close(): Promise<void> }>()
+  const listeners = new Set<Listener>()
 
   async function transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const client = await onceMore(() => pool.connect()).catch((error) => Promise.reject(storeFailure(error)))
@@ -88,9 +98,12 @@ export function createDatabase(
     listen: async (channel, onNotice) => {
       const listener = await keepListening(connection, channel, onNotice)
       listeners.add(listener)
-      return async () => {
-        listeners.delete(listener)
-        await listener.close()
+      return {
+        catchUp: listener.catchUp,
+        close: async () => {
+          listeners.delete(listener)
+          await listener.close()
+        },
       }
     },
     close: async () => {
@@ -164,10 +177,18 @@ async function runStatement<Row>(on: pg.PoolClient, statement: Sql): Promise<Row
   }
 }
 
+// A connection that gets no response within this time is replaced.
+const catchUpQuery = { text: 'SELECT 1', query_timeout: 1000 }
+
 /** Opens a separate connection for notifications. Whenever it breaks, reconnects and notifies the listener. */
-async function keepListening(connection: pg.ClientConfig, channel: string, onNotice: OnNotice) {
+async function keepListening(
+  connection: pg.ClientConfig,
+  channel: string,
+  onNotice: OnNotice,
+): Promise<Listener> {
   let closed = false
   let client: pg.Client | undefined
+  let isListening = false
   const connect = async (): Promise<void> => {
     const next = new pg.Client({ ...connection, keepAlive: true })
     next.on('notification', ({ payload }) => onNotice(payload ?? ''))
@@ -176,10 +197,12 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
     client = next
     await next.connect()
     await next.query(`LISTEN ${channel}`)
+    isListening = true
   }
   const reconnect = (broken: pg.Client): void => {
     if (closed || client !== broken) return
     client = undefined
+    isListening = false
     broken.end().catch(() => undefined)
     setTimeout(() => {
       if (closed) return
@@ -188,6 +211,18 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
         () => client && reconnect(client),
       )
     }, 250).unref()
+  }
+  const catchUp = async (): Promise<void> => {
+    const current = client
+    if (current === undefined || !isListening) return onNotice(undefined)
+    try {
+      // A commit notifies the listening connections before it is acknowledged, and Postgres sends pending notifications before
+      // it finishes a response.
+      await current.query(catchUpQuery)
+    } catch {
+      onNotice(undefined)
+      reconnect(current)
+    }
   }
   const close = async (): Promise<void> => {
     closed = true
@@ -199,7 +234,7 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
     await close()
     throw storeFailure(error)
   }
-  return { close }
+  return { catchUp, close }
 }
 
 // SQLSTATE classes that mean Postgres is unavailable or shutting down, not that a statement is invalid:

@@ -11,7 +11,14 @@ export * from './cluster-clock.ts'
 export * from './cluster-id.ts'
 export * from './compaction.ts'
 export * from './compaction-tasks.ts'
-export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
+export {
+  createDatabase,
+  type Database,
+  type Listener,
+  type Queries,
+  sql,
+  type Transaction,
+} from './database.ts'
 export { canRestore, type DumpedTable, dumpFiles, dumpTables, restoreTables } from './dump.ts'
 export * from './dynamic-configs.ts'
 export * from './erase-old.ts'

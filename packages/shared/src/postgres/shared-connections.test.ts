@@ -43,10 +43,10 @@ describe('shared connections', () => {
     const notices = { ending: 0, lasting: 0, stopped: 0 }
     await ending.listen('a_channel', () => notices.ending++)
     await lasting.listen('a_channel', () => notices.lasting++)
-    const stop = await lasting.listen('a_channel', () => notices.stopped++)
+    const stopped = await lasting.listen('a_channel', () => notices.stopped++)
     await database.query(sql`NOTIFY a_channel`)
     await waitUntil('all are notified', () => Object.values(notices).every((count) => count === 1))
-    await Promise.all([ending.close(), stop()])
+    await Promise.all([ending.close(), stopped.close()])
     await database.query(sql`NOTIFY a_channel`)
     await waitUntil('one is notified', () => notices.lasting === 2)
     assert.deepEqual(notices, { ending: 1, lasting: 2, stopped: 1 })

@@ -1,5 +1,5 @@
 import { unavailable } from '@svc/domain/failure'
-import type { Database } from './database.ts'
+import type { Database, Listener } from './database.ts'
 
 /**
  * Returns the same store over the same connections, for work that ends before they do. After `close`, which waits for
@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
  */
 export function shareConnections(database: Database): Database {
   const inProgress = new Set<Promise<unknown>>()
-  const listeners = new Set<() => Promise<void>>()
+  const listeners = new Set<Listener>()
   let isClosed = false
 
   async function track<Result>(run: () => Promise<Result>): Promise<Result> {
@@ -25,17 +25,20 @@ export function shareConnections(database: Database): Database {
     query: (statement) => track(() => database.query(statement)),
     transaction: (run) => track(() => database.transaction(run)),
     listen: async (channel, onNotice) => {
-      const stop = await track(() => database.listen(channel, onNotice))
-      listeners.add(stop)
-      return async () => {
-        listeners.delete(stop)
-        await stop()
+      const listener = await track(() => database.listen(channel, onNotice))
+      listeners.add(listener)
+      return {
+        catchUp: listener.catchUp,
+        close: async () => {
+          listeners.delete(listener)
+          await listener.close()
+        },
       }
     },
     close: async () => {
       isClosed = true
       await Promise.allSettled(inProgress)
-      await Promise.all([...listeners].map((stop) => stop()))
+      await Promise.all([...listeners].map((listener) => listener.close()))
     },
   }
 }

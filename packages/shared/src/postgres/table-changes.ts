@@ -1,4 +1,5 @@
-import type { Database } from './database.ts'
+import { sharedRuns } from '../runtime/index.ts'
+import type { Database, Listener } from './database.ts'
 
 /** Notifications about committed changes, with the name of the table. */
 const tablesChannel = 'svc_tables'
@@ -10,10 +11,10 @@ export type WatchedTable = (typeof watchedTables)[number]
 
 /** Counts changes to tables of the metadata store, so that a reader knows whether what it has read is still current. */
 export interface TableChanges {
-  /** Returns a number that grows with each change; undefined before `start`. */
+  /** Waits until all changes that were committed before this call have been counted. */
+  catchUp(): Promise<void>
+  /** Returns a number that grows with each change; undefined before `start`. Counts a change a moment after it is committed. */
   countOf(table: WatchedTable): number | undefined
-  /** Counts a change that this server makes. The metadata store reports it, too, but a moment after the commit. */
-  note(table: WatchedTable): void
   /** Starts to listen for changes by all servers. */
   start(): Promise<void>
 }
@@ -21,19 +22,15 @@ export interface TableChanges {
 /** Creates the counts. */
 export function countTableChanges(database: Pick<Database, 'listen'>): TableChanges {
   const counts = { segments: 0, dynamic_configs: 0 } satisfies Record<WatchedTable, number>
-  let isListening = false
-  const note = (table: WatchedTable): void => {
-    counts[table] += 1
-  }
+  let listener: Listener | undefined
   return {
-    countOf: (table) => (isListening ? counts[table] : undefined),
-    note,
+    catchUp: sharedRuns(async () => await listener?.catchUp()),
+    countOf: (table) => (listener === undefined ? undefined : counts[table]),
     start: async () => {
-      await database.listen(tablesChannel, (changed) => {
-        // After a reconnect, any of them may have changed.
-        for (const table of watchedTables) if (changed === undefined || changed === table) note(table)
+      listener = await database.listen(tablesChannel, (changed) => {
+        // If notifications may have been missed, any of them may have changed.
+        for (const table of watchedTables) if (changed === undefined || changed === table) counts[table] += 1
       })
-      isListening = true
     },
   }
 }

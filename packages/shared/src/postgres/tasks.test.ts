@@ -53,8 +53,8 @@ const stateOf = async (id: string) => (await loadTask(database, id))?.state
 describe('a listener for tasks', () => {
   it('receives the datasource of a task that is created, starts, starts to wait, or ends', async (context) => {
     const received: (string | undefined)[] = []
-    const stop = await database.listen(tasksChannel, (dataSource) => received.push(dataSource))
-    context.after(stop)
+    const listener = await database.listen(tasksChannel, (dataSource) => received.push(dataSource))
+    context.after(() => listener.close())
     const afterStep = async (step: () => Promise<unknown>): Promise<typeof received> => {
       received.length = 0
       await step()

@@ -11,5 +11,5 @@ export {
   servedSegmentShape,
   sizeAndCountShape,
 } from './served-shapes.ts'
-export { loadUnavailableServers } from './server-problems.ts'
+export { loadUnavailableServers, serverProblemsShape } from './server-problems.ts'
 export { warningsHeader } from './warnings-header.ts'

@@ -1,4 +1,4 @@
-import { type Database, loadDataSourcesOfTasks, tasksChannel } from '@svc/shared/postgres'
+import { type Database, type Listener, loadDataSourcesOfTasks, tasksChannel } from '@svc/shared/postgres'
 
 /** Collects the datasources of tasks that are created, start, start to wait, or end. */
 export interface TaskChanges {
@@ -13,7 +13,7 @@ export interface TaskChanges {
 /** Creates a collector. It costs nothing until it listens. */
 export function createTaskChanges(database: Database): TaskChanges {
   const changed = new Set<string>()
-  let listening: Promise<() => Promise<void>> | undefined
+  let listening: Promise<Listener> | undefined
   let hasMissed = false
 
   const note = (dataSource: string | undefined): void => {
@@ -21,7 +21,7 @@ export function createTaskChanges(database: Database): TaskChanges {
     else changed.add(dataSource)
   }
 
-  function listen(): Promise<() => Promise<void>> {
+  function listen(): Promise<Listener> {
     const started = database.listen(tasksChannel, note)
     started.catch(() => {
       if (listening === started) listening = undefined
@@ -52,8 +52,8 @@ export function createTaskChanges(database: Database): TaskChanges {
       listening = undefined
       changed.clear()
       hasMissed = false
-      const stopListening = await stopping?.catch(() => undefined)
-      await stopListening?.()
+      const listener = await stopping?.catch(() => undefined)
+      await listener?.close()
     },
   }
 }

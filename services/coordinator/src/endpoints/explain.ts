@@ -3,6 +3,7 @@ import { type CompactionPlanner, scheduleOf } from '@svc/shared/compaction'
 import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { accessTo } from '@svc/shared/security'
 import * as z from 'zod'
+import { serverProblemsShape } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import type { Explanations } from '../explanation/index.ts'
 import { atLeader } from '../leadership/index.ts'
@@ -131,6 +132,9 @@ const clusterShape = z
   .object({
     state: z.enum(['unknown', 'paused', 'working', 'settled', 'short']),
     sentences: z.array(z.string()),
+    unavailable: serverProblemsShape.describe(
+      'The servers that cannot serve; `sentences` mentions them, too',
+    ),
   })
   .meta({ title: 'ClusterExplanation' })
 
@@ -175,11 +179,14 @@ export function explainRoutes(
       summary: 'Summarize what the cluster is doing and what is holding it up',
       answers: [jsonAnswer(clusterShape)],
       handle: async ({ caller }) => {
-        const { state, sentences } = await explanations.ofCluster(caller)
+        const explained = await explanations.ofCluster(caller)
         const live = await planner.plan()
         const compaction = { plan: live.plan, schedule: scheduleOf(live, context.clock.now()) }
         const sees = await accessTo(caller, live.findings.keys(), 'SEE')
-        return { state, sentences: [...sentences, ...summarizeCompaction(compaction, sees)] }
+        return {
+          ...explained,
+          sentences: [...explained.sentences, ...summarizeCompaction(compaction, sees)],
+        }
       },
     }),
     route({

@@ -20,6 +20,7 @@ import {
   type SegmentExplanation,
   type ServerFinding,
   type ServerWork,
+  type UnavailableServer,
   type UnreportedMember,
   unavailableSentences,
   wouldBeOvershadowed,
@@ -97,11 +98,16 @@ export interface Explanations {
   /** Explains the used segments that overlap an interval, and counts the unused ones. */
   ofInterval(dataSource: string, interval: Interval, caller: Caller, signal: AbortSignal): Promise<object>
   /** Returns what the cluster is doing and what is holding it up. */
-  ofCluster(caller: Caller): Promise<ClusterExplanation>
+  ofCluster(caller: Caller): Promise<ClusterAnswer>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
   ofServer(name: string, caller: Caller): Promise<Sentences>
   /** Explains what a tier has and does. Throws notFound for one without servers that no readable segment requires replicas in. */
   ofTier(tier: string, caller: Caller): Promise<Sentences>
+}
+
+/** What the cluster is doing, with the servers that cannot serve, which the sentences mention, too. */
+interface ClusterAnswer extends ClusterExplanation {
+  readonly unavailable: readonly UnavailableServer[]
 }
 
 /** An explanation in sentences. */
@@ -216,13 +222,13 @@ async function explainWork(
   state: ExplainedState,
   caller: Caller,
   forecastOf: ForecastOf,
-): Promise<ClusterExplanation> {
+): Promise<ClusterAnswer> {
   const { table } = state.segments
   const [{ config, current, readable, nextRun, shortages }, unavailable] = await Promise.all([
     outlookOf(state, caller, forecastOf),
     loadUnavailableServers(state.context),
   ])
-  return explainCluster({
+  const explained = explainCluster({
     ...current,
     unavailable,
     isPaused: config.pauseCoordination,
@@ -237,6 +243,7 @@ async function explainWork(
         ? undefined
         : { inMs: nextRun.inMs, totals: nextRun.forecast.totals(readable.has) },
   })
+  return { ...explained, unavailable }
 }
 
 async function workOf(

@@ -14,7 +14,13 @@ async function pause(pauseCoordination: boolean): Promise<void> {
 
 test('the dynamic configuration is read again after changes, or always if they are not reported', async () => {
   let changes: number | undefined
-  const config = followCoordinatorConfig(database, { countOf: () => changes })
+  let catchUps = 0
+  const config = followCoordinatorConfig(database, {
+    catchUp: async () => {
+      catchUps += 1
+    },
+    countOf: () => changes,
+  })
   const isPaused = async () => (await config()).pauseCoordination
   await pause(true)
   assert.equal(await isPaused(), true)
@@ -24,7 +30,8 @@ test('the dynamic configuration is read again after changes, or always if they a
   assert.equal(await isPaused(), false)
   await pause(true)
   assert.equal(await isPaused(), false)
-  assert.equal(config(), config())
+  assert.equal(await config(), await config())
   changes = 1
   assert.equal(await isPaused(), true)
+  assert.equal(catchUps, 7)
 })

@@ -11,24 +11,25 @@ export async function loadCoordinatorConfig(database: Database): Promise<Coordin
 }
 
 /**
- * Returns a function that returns the dynamic configuration of the coordinator. It reads the configuration again if the metadata
- * store has reported a change since the last read. Reports may be some milliseconds late.
+ * Returns a function that returns the dynamic configuration of the coordinator. It reads the configuration again only if it has
+ * changed since the last read.
  */
 export function followCoordinatorConfig(
   database: Database,
-  changes: Pick<TableChanges, 'countOf'>,
+  changes: Pick<TableChanges, 'catchUp' | 'countOf'>,
 ): () => Promise<CoordinatorConfig> {
   let last: { readonly config: Promise<CoordinatorConfig>; readonly changes: number } | undefined
-  return () => {
+  return async () => {
+    await changes.catchUp()
     const count = changes.countOf('dynamic_configs')
-    if (last !== undefined && last.changes === count) return last.config
+    if (last !== undefined && last.changes === count) return await last.config
     const config = loadCoordinatorConfig(database)
-    if (count === undefined) return config
+    if (count === undefined) return await config
     const started = { config, changes: count }
     last = started
     config.catch(() => {
       if (last === started) last = undefined
     })
-    return config
+    return await config
   }
 }

@@ -104,7 +104,10 @@ describe('the segment inventory', () => {
 
   it('is read again only after changes, if these are reported', async () => {
     let changes: number | undefined
-    const inventory = createSegmentInventory(database, undefined, undefined, { countOf: () => changes })
+    const inventory = createSegmentInventory(database, undefined, undefined, {
+      catchUp: async () => undefined,
+      countOf: () => changes,
+    })
     const seenAfter = async (...added: readonly Segment[]) => {
       await copy(...added)
       await inventory.refreshIfChanged()

@@ -14,7 +14,7 @@ export interface SegmentInventory {
   readonly table: SegmentTable
   /** Reads what changed since the last refresh. Callers during a read share the next one, which sees all earlier changes. */
   refresh(): Promise<void>
-  /** Refreshes unless the metadata store has reported no change since the last refresh. Reports may be some milliseconds late. */
+  /** Refreshes if anything has changed since the last refresh. */
   refreshIfChanged(): Promise<void>
   /** Ignores a read in progress from now on, because it may hang. The next refresh does not wait for it. */
   abandonRead(): void
@@ -26,6 +26,8 @@ export interface SegmentInventory {
 // The metadata store keeps removals for 24 hours. After half of that without a read, everything is read again.
 const maxCursorAgeMs = 12 * 60 * 60 * 1000
 
+const unknownChanges = { catchUp: async () => undefined, countOf: () => undefined }
+
 /**
  * Creates an inventory, which is empty until the first refresh. `nowMs` is the clock for the age of the last read. Without
  * `changes`, the segments may always have changed.
@@ -34,7 +36,7 @@ export function createSegmentInventory(
   database: Database,
   table = new SegmentTable(),
   nowMs = () => Date.now(),
-  changes: Pick<TableChanges, 'countOf'> = { countOf: () => undefined },
+  changes: Pick<TableChanges, 'catchUp' | 'countOf'> = unknownChanges,
 ): SegmentInventory {
   let cursor: SegmentCursor | undefined
   let readAtMs = 0
@@ -81,6 +83,7 @@ export function createSegmentInventory(
     table,
     refresh: () => refresh.run(),
     refreshIfChanged: async () => {
+      await changes.catchUp()
       const current = changes.countOf('segments')
       if (current === undefined || current !== readChanges) await refresh.run()
     },

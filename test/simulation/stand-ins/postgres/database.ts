@@ -30,7 +30,7 @@ function operationOf(given: unknown): Operation {
 export const createDatabase: typeof real.createDatabase = (_settings, { connections }) => {
   const process = runningProcess()
   const pool = createPool(process, connections)
-  const stops = new Set<() => Promise<void>>()
+  const listeners = new Set<real.Listener>()
   return {
     query: async (given) => {
       const { run } = operationOf(given)
@@ -52,15 +52,18 @@ export const createDatabase: typeof real.createDatabase = (_settings, { connecti
       }
     },
     listen: async (channel, onNotice) => {
-      const stop = await keepListening(process, channel, onNotice)
-      stops.add(stop)
-      return async () => {
-        stops.delete(stop)
-        await stop()
+      const listener = await keepListening(process, channel, onNotice)
+      listeners.add(listener)
+      return {
+        catchUp: listener.catchUp,
+        close: async () => {
+          listeners.delete(listener)
+          await listener.close()
+        },
       }
     },
     close: async () => {
-      await Promise.all([...stops].map((stop) => stop()))
+      await Promise.all([...listeners].map((listener) => listener.close()))
     },
   }
 }
@@ -171,7 +174,7 @@ async function keepListening(
   process: SimulatedProcess,
   channel: string,
   onNotice: (payload: string | undefined) => void,
-): Promise<() => Promise<void>> {
+): Promise<real.Listener> {
   const { network, store } = environmentOf(process)
   let isStopped = false
   let unregister: () => void = () => undefined
@@ -198,8 +201,12 @@ async function keepListening(
     })
   process.onKill(() => unregister())
   await connect()
-  return async () => {
-    isStopped = true
-    unregister()
+  return {
+    // Notifications arrive in any order with responses, so none is known to have arrived.
+    catchUp: async () => onNotice(undefined),
+    close: async () => {
+      isStopped = true
+      unregister()
+    },
   }
 }
