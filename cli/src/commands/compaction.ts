@@ -1,4 +1,4 @@
-import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
+import { type CompactionStatus, type DescribedPlan, maxWorkerCapacity } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
@@ -9,6 +9,7 @@ import type { Table } from '../terminal/index.ts'
 
 interface PreviewOptions extends ConnectionOptions {
   readonly schedule?: boolean
+  readonly slots?: string
   readonly json?: boolean
 }
 
@@ -52,24 +53,29 @@ function addPreview(compaction: Command): void {
       '--schedule',
       'Simulate the next runs under each policy, and compare the compaction duty with compaction supervisors',
     )
+    .option('--slots <n>', 'Number of task slots of all workers (default: those of the cluster)')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
 The file contains a datasource configuration, a list of them, the cluster configuration, or an object with
-clusterConfig, compactionConfigs, and segments. Anything the file omits is taken from the cluster. Nothing is changed.
+clusterConfig, compactionConfigs, segments, and workerCapacity. Anything the file omits is taken from the cluster. Nothing is changed.
 
 Examples:
   ./svc compaction preview flights-compaction.json
   echo '{"compactionPolicy":{"type":"mostFragmentedFirst"}}' | ./svc compaction preview -
   echo '{}' | ./svc compaction preview - --json
-  echo '{"compactionTaskSlotRatio":0.5}' | ./svc compaction preview - --schedule`,
+  echo '{"compactionTaskSlotRatio":0.5}' | ./svc compaction preview - --schedule
+  echo '{}' | ./svc compaction preview - --schedule --slots 20`,
     )
-    .action(async (file: string, { schedule, json, ...connection }: PreviewOptions) => {
+    .action(async (file: string, { schedule, slots, json, ...connection }: PreviewOptions) => {
       const room = await import('../compaction/index.ts')
       const given = room.previewRequest(room.readJsonFile(file))
       const client = await connect(connection)
-      const request = await room.withClusterConfig(client, given)
+      const request = room.withSlots(
+        await room.withClusterConfig(client, given),
+        slots === undefined ? undefined : parsePositiveInteger('--slots', slots, maxWorkerCapacity),
+      )
       if (schedule) return await printSchedule(client, request, json)
       const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
       if (json) return printJson(plan)
@@ -112,6 +118,10 @@ async function printSchedule(
   if (missing.length > 0)
     process.stdout.write(`\nDatasources that the schedule does not contain:\n${missing.join('\n')}\n`)
   process.stdout.write(`\n${room.speedText(schedule)}\n`)
+  if (first.slots === 0)
+    process.stdout.write(
+      'Compaction cannot use any task slots. To see the schedule of a cluster with 20 task slots, add --slots 20.\n',
+    )
 }
 
 function addStatus(compaction: Command): void {

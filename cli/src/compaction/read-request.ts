@@ -70,6 +70,13 @@ export async function withClusterConfig(client: ClusterClient, request: object):
   return isConfig ? { ...present, ...others } : { ...others, clusterConfig: { ...present, ...clusterConfig } }
 }
 
+/** The preview request with a number of task slots of all workers. */
+export function withSlots(request: object, workerCapacity: number | undefined): object {
+  if (workerCapacity === undefined) return request
+  const isConfig = Object.keys(request).some((name) => Object.hasOwn(defaultClusterConfig, name))
+  return isConfig ? { clusterConfig: request, workerCapacity } : { ...request, workerCapacity }
+}
+
 /** The JSON of a file, or of standard input for `-`. */
 export function readJsonFile(file: string): unknown {
   return parseInputJson(readInputText(file, 'contents'), 'contents', inputName(file))

@@ -153,6 +153,19 @@ const cases: readonly Case[] = [
     change: { 'druid.auth.authenticator.stored.initialAdminPassword': `\${env:ADMIN_PASSWORD}` },
   },
   {
+    code: 'password-provider-unknown',
+    change: {
+      'druid.auth.authenticator.stored.initialAdminPassword': '{"type":"env","variable":"ADMIN"}',
+    },
+  },
+  {
+    code: 'value-unknown',
+    change: {
+      'druid.extensions.loadList': '["druid-basic-security","simple-client-sslcontext","acme-vault"]',
+      'druid.auth.authenticator.stored.initialAdminPassword': '{"type":"vault","path":"druid/admin"}',
+    },
+  },
+  {
     code: 'value-unknown',
     change: { 'druid.auth.authenticatorChain': `\${env:CHAIN}`, 'druid.escalator.type': undefined },
   },
@@ -316,6 +329,12 @@ const cases: readonly Case[] = [
     },
   },
   { code: 'byte-order-mark', change: { '\uFEFFdruid.extensions.directory': 'extensions' } },
+  { code: 'file-not-utf8', change: { 'd\0r\0u\0i\0d\0': 'x' } },
+  {
+    code: 'file-not-utf8',
+    change: { 'druid.auth.authenticator.stored.initialAdminPassword': 'p\uFFFDss-9' },
+  },
+  { code: 'include-ignored', change: { include: 'other.properties' } },
   { code: 'property-misspelled', change: { 'druid.auth.authenticator.stored.skipOnFailures': 'true' } },
 ]
 

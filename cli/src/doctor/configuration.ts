@@ -19,9 +19,9 @@ export interface Property extends Place {
   readonly problem: ValueProblem | undefined
 }
 
-/** Why the value of a property is not known: it refers to something missing, or is malformed. */
+/** Why the value of a property is not known: it refers to something missing, is malformed, or comes from an unknown provider. */
 export interface ValueProblem {
-  readonly kind: 'missing' | 'malformed'
+  readonly kind: 'missing' | 'malformed' | 'unknownProvider'
   /** What it refers to, or what is wrong with it. Never contains a password. */
   readonly text: string
 }

@@ -82,3 +82,8 @@ export const clientExtension = 'simple-client-sslcontext'
 /** Returns the names of the extensions that a server loads, which may be listed by path; undefined if it loads all that it has. */
 export const loadedExtensions = (server: Server): readonly string[] | undefined =>
   listOf(server, 'druid.extensions.loadList')?.map((entry) => path.posix.basename(entry))
+
+/** Returns whether a server may load an extension that is not part of Druid, and that may add types. */
+export const mayLoadOtherExtensions = (server: Server): boolean =>
+  server.properties.has('druid.extensions.loadList') &&
+  !loadedExtensions(server)?.every((extension) => druidExtensions.has(extension))

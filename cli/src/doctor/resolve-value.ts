@@ -96,7 +96,7 @@ function providedPassword(text: string, { environment }: ValueSources): string |
   if (provider.type === 'default' && typeof provider.password === 'string') return provider.password
   if (provider.type === 'default')
     return { kind: 'malformed', text: 'the password provider [default] has no field [password]' }
-  if (provider.type !== 'environment') return { kind: 'missing', text: providerText(provider.type) }
+  if (provider.type !== 'environment') return { kind: 'unknownProvider', text: providerText(provider.type) }
   if (typeof provider.variable !== 'string')
     return { kind: 'malformed', text: 'the password provider [environment] has no field [variable]' }
   return (

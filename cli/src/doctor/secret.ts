@@ -29,6 +29,11 @@ export class Secret {
     return this.#text.trim() !== this.#text
   }
 
+  /** Returns whether it contains bytes of its file that are not UTF-8. */
+  hasInvalidBytes(): boolean {
+    return this.#text.includes('\uFFFD')
+  }
+
   toString(): string {
     return '[hidden]'
   }

@@ -67,6 +67,7 @@ const effects: Readonly<Record<string, UpEffect>> = {
   'password-empty': sameEffect,
   'password-blank': sameEffect,
   'value-malformed': refusesLikeDruid,
+  'password-provider-unknown': refusesLikeDruid,
   'value-unknown': starts('Leaves the property out, and refuses to start if the property is required.'),
   'directory-not-used': sameEffect,
   'directory-properties-unused': sameEffect,
@@ -137,6 +138,8 @@ const effects: Readonly<Record<string, UpEffect>> = {
   'directory-tls-invalid': refusesUnlikeDruid,
   'value-spaces': notUsed('ignores the spaces'),
   'byte-order-mark': sameEffect,
+  'file-not-utf8': sameEffect,
+  'include-ignored': sameEffect,
 }
 
 /** Returns the effect of findings with a code. Throws if there is none; a test checks that all codes have one. */

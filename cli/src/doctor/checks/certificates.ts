@@ -227,8 +227,10 @@ export const tlsChecks: readonly Check[] = [
     locksOut: 'the servers',
     find: (server, input) => {
       if (server.properties.has('druid.client.https.trustStorePath')) return []
-      const fix = `Set [druid.client.https.trustStorePath], and load the extension [${clientExtension}].${javaTrustStoreNoteOfServers(server, input)}`
-      if (loadedExtensions(server)?.includes(clientExtension))
+      const isLoaded = loadedExtensions(server)?.includes(clientExtension) ?? false
+      const loading = isLoaded ? '' : `, and load the extension [${clientExtension}]`
+      const fix = `Set [druid.client.https.trustStorePath]${loading}.${javaTrustStoreNoteOfServers(server, input)}`
+      if (isLoaded)
         return [
           {
             at: placeOf(server, 'druid.extensions.loadList'),

@@ -1,4 +1,5 @@
 import type { Property, Server } from '../configuration.ts'
+import { loadedExtensions, mayLoadOtherExtensions } from '../druid-extensions.ts'
 import type { Check } from '../findings.ts'
 import { isSecretName } from '../secret-names.ts'
 
@@ -28,6 +29,15 @@ const isSecurity = (name: string): boolean =>
 
 const propertiesOf = (server: Server, isWanted: (name: string) => boolean): Property[] =>
   [...server.properties.values()].filter(({ name }) => isWanted(name))
+
+const unknownProviders = (server: Server) =>
+  propertiesOf(server, isSecurity).flatMap((property) =>
+    property.problem?.kind === 'unknownProvider' ? [{ property, text: property.problem.text }] : [],
+  )
+
+/** Returns whether an extension of a server may have password providers. */
+const mayHaveOtherProviders = (server: Server): boolean =>
+  mayLoadOtherExtensions(server) || (loadedExtensions(server)?.includes('druid-aws-rds-extensions') ?? true)
 
 /** Checks of passwords and of references to values elsewhere. No text contains a password. */
 export const passwordChecks: readonly Check[] = [
@@ -90,10 +100,25 @@ export const passwordChecks: readonly Check[] = [
       ),
   },
   {
+    code: 'password-provider-unknown',
+    severity: 'error',
+    prevents: 'start',
+    locksOut: 'everyone',
+    find: (server) =>
+      mayHaveOtherProviders(server)
+        ? []
+        : unknownProviders(server).map(({ property, text }) => ({
+            at: property,
+            problem: `[${property.name}] uses ${text}, but neither Druid nor an extension in [druid.extensions.loadList] has it`,
+            effect: 'The servers will not start.',
+            fix: 'Use the password itself, or {"type":"environment","variable":"NAME"}.',
+          })),
+  },
+  {
     code: 'value-unknown',
     severity: 'warning',
-    find: (server) =>
-      propertiesOf(server, isSecurity).flatMap((property) =>
+    find: (server) => [
+      ...propertiesOf(server, isSecurity).flatMap((property) =>
         property.problem?.kind === 'missing'
           ? [
               {
@@ -106,5 +131,15 @@ export const passwordChecks: readonly Check[] = [
             ]
           : [],
       ),
+      ...(mayHaveOtherProviders(server)
+        ? unknownProviders(server).map(({ property, text }) => ({
+            at: property,
+            problem: `[${property.name}] uses ${text}, which only an extension can read`,
+            effect:
+              'svc cannot check anything that depends on the value. Without an extension that has this provider, the server does not start.',
+            fix: 'To check the rest, use {"type":"environment","variable":"NAME"} in a copy of the folder.',
+          }))
+        : []),
+    ],
   },
 ]

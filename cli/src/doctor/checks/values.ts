@@ -1,7 +1,7 @@
 import { similarName } from '@svc/domain/validation'
 import { definitionOf } from '@svc/shared/config'
 import { hasOuterSpaces, isListText, listOf, type Server } from '../configuration.ts'
-import { druidExtensions, loadedExtensions } from '../druid-extensions.ts'
+import { mayLoadOtherExtensions } from '../druid-extensions.ts'
 import type { Check } from '../findings.ts'
 import { authorizersProperty, chainOf, chainProperty, directoryPropertiesOf } from '../logins.ts'
 
@@ -54,7 +54,9 @@ function expectedInstead(server: Server, name: string, value: string): string | 
   if (names === undefined || names.includes(value)) return undefined
   const near = similarName(value, names)
   if (near !== undefined) return `[${near}]`
-  return isUsedType(server, name) && !mayHaveOtherTypes(server) ? `one of [${names.join(', ')}]` : undefined
+  return isUsedType(server, name) && !mayLoadOtherExtensions(server)
+    ? `one of [${names.join(', ')}]`
+    : undefined
 }
 
 /** Druid does not read the type of an authenticator or authorizer that is not listed. */
@@ -65,11 +67,6 @@ function isUsedType(server: Server, property: string): boolean {
     listOf(server, kind === 'authenticator' ? chainProperty : authorizersProperty)?.includes(name) ?? false
   )
 }
-
-/** Returns whether an extension that is not part of Druid may add types. */
-const mayHaveOtherTypes = (server: Server): boolean =>
-  server.properties.has('druid.extensions.loadList') &&
-  !loadedExtensions(server)?.every((extension) => druidExtensions.has(extension))
 
 const valuesOf = ({ properties }: Server) =>
   [...properties.values()].flatMap((property) =>
@@ -137,5 +134,45 @@ export const valueChecks: readonly Check[] = [
           effect: `Druid reads this character as part of the name [${property.name.slice(1)}], so it ignores the property.`,
           fix: 'Save the file as UTF-8 without a byte order mark.',
         })),
+  },
+  {
+    code: 'file-not-utf8',
+    severity: 'error',
+    find: ({ properties }) => {
+      const all = [...properties.values()]
+      const utf16 = Map.groupBy(
+        all.filter(({ name }) => name.includes('\0')),
+        ({ file }) => file,
+      )
+      return [
+        ...[...utf16.keys()].map((file) => ({
+          at: { file, line: undefined },
+          problem: 'The file is encoded in UTF-16',
+          effect: 'Druid reads files as UTF-8, so it finds none of the properties in this file.',
+          fix: 'Save the file as UTF-8 without a byte order mark.',
+        })),
+        ...all
+          .filter(({ name }) => /^druid\.(auth|escalator|host|(client|server)\.https)\b/.test(name))
+          .filter(({ value, secret }) => value?.includes('\uFFFD') || secret?.hasInvalidBytes())
+          .map((property) => ({
+            at: property,
+            problem: `The value of [${property.name}] contains bytes that are not valid UTF-8`,
+            effect:
+              'Druid replaces these bytes with other characters, so the value does not match the intended text.',
+            fix: 'Save the file as UTF-8.',
+          })),
+      ]
+    },
+  },
+  {
+    code: 'include-ignored',
+    severity: 'warning',
+    find: ({ properties }) =>
+      [properties.get('include') ?? []].flat().map((property) => ({
+        at: property,
+        problem: 'The line includes another file, but Druid has no such property',
+        effect: 'Druid does not read the other file.',
+        fix: 'Copy the properties from the other file, and remove the line.',
+      })),
   },
 ]

@@ -21,14 +21,17 @@ describe('a compaction preview request', () => {
       cluster: undefined,
       configs: undefined,
       segments: undefined,
+      workerCapacity: undefined,
     })
     const full = parseCompactionPreview({
       clusterConfig: { compactionTaskSlotRatio: 0.5 },
       compactionConfigs: [{ dataSource: 'wiki' }],
       segments: [segment, { ...segment, partitionNum: 1, numRows: undefined }],
+      workerCapacity: 12,
       now: '2026-01-01',
     })
     assert.equal(full.cluster?.compactionTaskSlotRatio, 0.5)
+    assert.equal(full.workerCapacity, 12)
     assert.deepEqual(
       full.segments?.map(({ id, sizeBytes, totalRows, lastCompactionState }) => [
         id.slice(-3),

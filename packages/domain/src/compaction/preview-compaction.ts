@@ -33,10 +33,14 @@ export interface CompactionPreviewRequest {
   readonly cluster: ClusterCompactionConfig | undefined
   readonly configs: readonly CompactionConfig[] | undefined
   readonly segments: readonly CompactionSegment[] | undefined
+  /** Number of tasks that all workers together can run at the same time. */
+  readonly workerCapacity: number | undefined
 }
 
 const maxConfigs = 10_000
 const maxSegments = 1_000_000
+/** Upper limit for the assumed number of tasks that all workers together can run at the same time. */
+export const maxWorkerCapacity = 1_000_000
 
 const count = readInteger(0, Number.MAX_SAFE_INTEGER)
 const partition = readInteger(0, 2_147_483_647)
@@ -73,6 +77,7 @@ const previewFields = {
   compactionConfigs: optional(readList(readCompactionConfig, { max: maxConfigs })),
   // The segments themselves are read later, in slices.
   segments: optional(listOfSegments),
+  workerCapacity: optional(readInteger(0, maxWorkerCapacity)),
   now: optional(readInstant),
 }
 const readPreview = readFields(previewFields)
@@ -99,7 +104,7 @@ export function* readCompactionPreview(json: unknown): Generator<undefined, Comp
     isJsonObject(json) &&
     Object.keys(json).length > 0 &&
     Object.keys(json).every((name) => !Object.hasOwn(previewFields, name))
-  const { clusterConfig, compactionConfigs, segments } = readPreview(
+  const { clusterConfig, compactionConfigs, segments, workerCapacity } = readPreview(
     isBare ? { clusterConfig: parseClusterConfig(json) && json } : json,
     '',
   )
@@ -112,6 +117,7 @@ export function* readCompactionPreview(json: unknown): Generator<undefined, Comp
     cluster: clusterConfig ?? undefined,
     configs: compactionConfigs ?? undefined,
     segments: readSegments,
+    workerCapacity: workerCapacity ?? undefined,
   }
 }
 

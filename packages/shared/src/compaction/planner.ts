@@ -46,6 +46,8 @@ export interface PlanAssumptions {
   readonly cluster?: ClusterCompactionConfig | undefined
   readonly configs?: readonly CompactionConfig[] | undefined
   readonly segments?: readonly CompactionSegment[] | undefined
+  /** Number of tasks that all workers together can run at the same time. */
+  readonly workerCapacity?: number | undefined
 }
 
 /** A plan to make. By default, it is for the datasources that the cluster currently compacts. */
@@ -85,12 +87,13 @@ export function createCompactionPlanner(
 
   async function requestOf(
     present: ClusterCompactionConfig,
-    { driver = driverOf(present), cluster = present, configs, configsOf = driver, segments }: PlanRequest,
+    { driver = driverOf(present), cluster = present, configs, configsOf = driver, ...given }: PlanRequest,
   ): Promise<ResolvedRequest> {
+    const { segments, workerCapacity = totalWorkerCapacity(discovery) } = given
     const stored = configs ?? (await storedConfigs(database, configsOf))
     const list = configsOf === driver ? stored : stored.filter((config) => isRunnableBy(config, cluster))
     // A preview must not evict findings that the next plan can reuse.
-    return { driver, cluster, configs: list, segments, remembers: configs === undefined }
+    return { driver, cluster, configs: list, segments, workerCapacity, remembers: configs === undefined }
   }
 
   async function planNow(requests: readonly PlanRequest[]): Promise<LivePlan[]> {
@@ -100,7 +103,7 @@ export function createCompactionPlanner(
     const live = resolved.filter(({ segments }) => segments === undefined)
     const search = live.length === 0 ? undefined : await findPresent(live.flatMap(({ configs }) => configs))
     const plans: LivePlan[] = []
-    for (const { driver, cluster, configs, segments, remembers } of resolved) {
+    for (const { driver, cluster, configs, segments, workerCapacity, remembers } of resolved) {
       const { found, past } =
         segments === undefined
           ? await search!(configs, remembers && requests.length === 1)
@@ -110,7 +113,7 @@ export function createCompactionPlanner(
         cluster,
         configs: new Map(configs.map((config) => [config.dataSource, config])),
         findings: new Map(found.map((one) => [one.config.dataSource, one])),
-        plan: await finishInSlices(assemblePlan(cluster, totalWorkerCapacity(discovery), found)),
+        plan: await finishInSlices(assemblePlan(cluster, workerCapacity, found)),
         past,
       })
     }
@@ -136,6 +139,7 @@ interface ResolvedRequest {
   readonly cluster: ClusterCompactionConfig
   readonly configs: readonly CompactionConfig[]
   readonly segments: readonly CompactionSegment[] | undefined
+  readonly workerCapacity: number
   readonly remembers: boolean
 }
 

@@ -34,10 +34,10 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
 
   /** Returns what would be compacted, and in which order. Read-only. */
   async function preview(json: unknown, signal: AbortSignal): Promise<CompactionPlan> {
-    const { cluster, configs, segments } = await slices.run(() => readCompactionPreview(json), signal)
-    const live = await planner.plan(undefined, { cluster, configs, segments })
+    const given = await slices.run(() => readCompactionPreview(json), signal)
+    const live = await planner.plan(undefined, given)
     // The given configs may be for a different engine than the cluster's.
-    for (const config of configs ?? []) assertRunnableBy(config, live.cluster)
+    for (const config of given.configs ?? []) assertRunnableBy(config, live.cluster)
     return live.plan
   }
 

@@ -99,12 +99,12 @@ export function compactionScheduleRoute(
 
 /** Returns the variants to compare: what the cluster does now comes first. */
 function variantsOf({ cluster: present, driver }: LivePlan, given: CompactionPreviewRequest): Variant[] {
-  const { segments } = given
+  const { segments, workerCapacity } = given
   const hasGiven = given.cluster !== undefined || given.configs !== undefined
   const base = hasGiven ? given : { cluster: present, configs: undefined }
   const cluster = base.cluster ?? present
   const other = driver === 'duty' ? 'supervisors' : 'duty'
-  return [
+  const variants: Variant[] = [
     { name: 'current', driver, segments },
     ...(hasGiven ? [{ name: 'given', driver: driverOf(cluster), ...given, cluster }] : []),
     ...defaultPolicies
@@ -119,6 +119,7 @@ function variantsOf({ cluster: present, driver }: LivePlan, given: CompactionPre
     { name: 'migrated', driver: other, configsOf: driver, cluster: drivenBy(present, other), segments },
     { name: other, driver: other, cluster: drivenBy(present, other), segments },
   ]
+  return variants.map((variant) => ({ ...variant, workerCapacity }))
 }
 
 /** The duty supports only the native engine. */
