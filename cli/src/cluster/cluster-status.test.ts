@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { explainCluster } from '@svc/domain/explanation'
 import { logFile, openHome, writeRunFile } from '../home/index.ts'
 import { identify } from '../processes/index.ts'
-import { clusterStatus } from './cluster-status.ts'
+import { clusterStatus, sentencesBeside } from './cluster-status.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-status-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -56,3 +57,36 @@ for (const [name, respond, expect] of cases) {
     )
   })
 }
+
+test('shows the problem of each server once', () => {
+  const servers = Array.from({ length: 7 }, (_, index) => ({
+    role: 'historical',
+    server: `127.0.0.1:${8000 + index}`,
+    state: 'notReady' as const,
+    problem: 'certificate expired',
+  }))
+  const processes = servers.map(({ server, problem }, index) => ({
+    url: `https://${server}`,
+    problem: index === 1 ? null : problem,
+  }))
+  const said = (unavailable: typeof servers) =>
+    explainCluster({
+      servers: [],
+      isPaused: false,
+      known: true,
+      unavailable,
+      seesCluster: true,
+      reasons: [],
+      shortages: [],
+      scheduled: [],
+      hasUsedSegments: false,
+      nextRun: undefined,
+    }).sentences
+  assert.equal(said(servers).length, 7)
+  assert.deepEqual(sentencesBeside(processes, { sentences: said(servers), unavailable: servers }), [
+    'The historical [127.0.0.1:8001] is not ready: certificate expired',
+    'The cluster has no used segments; there is nothing to load or drop',
+  ])
+  // It may be on another machine.
+  assert.equal(sentencesBeside([], { sentences: said(servers), unavailable: servers }).length, 7)
+})

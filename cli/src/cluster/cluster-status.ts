@@ -87,19 +87,27 @@ export async function clusterWork(
 ): Promise<readonly string[]> {
   try {
     const path = '/svc/coordinator/v1/cluster/explain'
-    const { sentences, unavailable } = (await connectToCluster(home).send('GET', path)) as ClusterAnswer
-    const shown = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
-    const said = new Set(unavailableSentences(unavailable))
-    return [
-      ...unavailableSentences(unavailable.filter(({ server }) => !shown.has(server))),
-      ...sentences.filter((sentence) => !said.has(sentence)),
-    ]
+    return sentencesBeside(processes, (await connectToCluster(home).send('GET', path)) as ClusterAnswer)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return []
   }
 }
 
+/** Returns what a cluster says about itself, without the problems of `processes`. */
+export function sentencesBeside(
+  processes: readonly Pick<ProcessStatus, 'url' | 'problem'>[],
+  { sentences, unavailable }: ClusterAnswer,
+): readonly string[] {
+  const shown = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
+  const said = new Set(unavailableSentences(unavailable))
+  return [
+    ...unavailableSentences(unavailable.filter(({ server }) => !shown.has(server))),
+    ...sentences.filter((sentence) => !said.has(sentence)),
+  ]
+}
+
+/** What a cluster says about itself; the sentences also mention the servers that cannot serve. */
 interface ClusterAnswer {
   readonly sentences: readonly string[]
   readonly unavailable: readonly UnavailableServer[]

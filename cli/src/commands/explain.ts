@@ -43,7 +43,7 @@ export function addExplain(program: Command): void {
     .addHelpText(
       'after',
       `
-./svc segments lists the IDs.
+./svc segments --json lists the IDs.
 
 Example:
   ./svc explain segment flights_2001-03-01T00:00:00.000Z_2001-03-02T00:00:00.000Z_2026-01-01T00:00:00.000Z`,

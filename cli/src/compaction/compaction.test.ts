@@ -20,6 +20,7 @@ import {
   tasksTable,
   variantsTable,
   withClusterConfig,
+  withSlots,
 } from './index.ts'
 
 describe('the preview request of a file', () => {
@@ -128,6 +129,18 @@ describe('a cluster configuration that omits fields', () => {
     test(`keeps them in the preview of ${JSON.stringify(request)}`, async () =>
       assert.deepEqual(await withClusterConfig(client, request), expected))
   }
+
+  for (const [request, expected] of [
+    [{ segments }, { segments, workerCapacity: 20 }],
+    [
+      { compactionTaskSlotRatio: 0.2 },
+      { clusterConfig: { compactionTaskSlotRatio: 0.2 }, workerCapacity: 20 },
+    ],
+  ] as const)
+    test(`adds task slots to the preview of ${JSON.stringify(request)}`, () => {
+      assert.deepEqual(withSlots(request, 20), expected)
+      assert.equal(withSlots(request, undefined), request)
+    })
 })
 
 describe('tables', () => {

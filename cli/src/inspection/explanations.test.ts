@@ -86,6 +86,12 @@ Next:
     )
   })
 
+  it('shows replicas on decommissioning servers apart from the others', () => {
+    const [tier] = explained.tiers
+    const text = formatExplanation({ ...explained, tiers: [{ ...tier, leaving: 3 }] } as never)
+    assert.match(text, /^tier {2}required {2}served {2}decommissioning {2}loading .*\nhot {3}2 {9}1 {7}3 /m)
+  })
+
   it('needs an ID of a datasource that the user may read', async () => {
     await assert.rejects(readExplanation(client, 'other_x', undefined), { code: 'notFound' })
   })

@@ -155,12 +155,18 @@ export function formatExplanation(explained: ExplanationAnswer): string {
   const parts = [`${segment}\n${summary}.`]
   if (rule !== undefined) parts.push(`Rules:\n${ruleLines(explained).join('\n')}`)
   if (tiers.length > 0) {
+    const areLeaving = tiers.some(({ leaving }) => leaving > 0)
     const table = formatLongTable({
-      header: ['tier', 'required', 'served', 'loading', 'dropping', 'servers'],
+      header: [
+        ...['tier', 'required', 'served'],
+        ...(areLeaving ? ['decommissioning'] : []),
+        ...['loading', 'dropping', 'servers'],
+      ],
       rows: tiers.map((tier) => [
         tier.tier,
         String(tier.required),
-        String(tier.served + tier.leaving),
+        String(tier.served),
+        ...(areLeaving ? [String(tier.leaving)] : []),
         String(tier.loading),
         String(tier.dropping),
         String(tier.servers),

@@ -606,6 +606,23 @@ describe('the explanation of a segment', () => {
     )
   })
 
+  it('does not count replicas on decommissioning servers, and says so', () => {
+    const summaryWith = (...servers: Condition[]) => {
+      const { cluster, row } = clusterOf([{ required: 2, servers }])
+      return explain(cluster, row).summary.split('. ')[0]
+    }
+    const counted = 'The segment is under-replicated: [t0] has 1 of 2 replicas'
+    assert.equal(summaryWith('serves'), counted)
+    assert.equal(
+      summaryWith('serves', 'leavingServes'),
+      `${counted} (not counting 1 on a decommissioning server)`,
+    )
+    assert.equal(
+      summaryWith('serves', 'leavingServes', 'leavingServes'),
+      `${counted} (not counting 2 on decommissioning servers)`,
+    )
+  })
+
   it('counts replicas in a tier whose servers are all decommissioning as missing after the next run', () => {
     const unplacedWith = (servers: readonly Condition[]) =>
       finish(forecastRun(clusterOf([{ required: 2, servers }]).cluster)).totals(() => true).unplaced

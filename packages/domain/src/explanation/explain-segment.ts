@@ -428,6 +428,11 @@ function servingIn({ served, leaving, dropping }: TierFinding): number {
   return served + leaving + dropping
 }
 
+const leavingText = (leaving: number): string =>
+  leaving === 0
+    ? ''
+    : ` (not counting ${leaving} on ${leaving === 1 ? 'a decommissioning server' : 'decommissioning servers'})`
+
 function summaryOf(
   state: SegmentExplanation['state'],
   tiers: readonly TierFinding[],
@@ -435,7 +440,10 @@ function summaryOf(
 ): string {
   const counts = tiers
     .filter(({ required }) => required > 0)
-    .map(({ tier, required, served }) => `[${tier}] has ${served} of ${countOf(required, 'replica')}`)
+    .map(
+      ({ tier, required, served, leaving }) =>
+        `[${tier}] has ${served} of ${countOf(required, 'replica')}${leavingText(leaving)}`,
+    )
   const served = tiers.reduce((sum, tier) => sum + servingIn(tier), 0)
   const reasons = causes.map(({ text }) => text).join('. ')
   switch (state) {

@@ -330,6 +330,17 @@ describe('a compaction schedule', () => {
     )
   })
 
+  it('may assume another number of task slots, in all of its variants', async () => {
+    await saveCompactionConfig(database, configOf(), author, now)
+    await store(days.slice(0, 2))
+    const slotsWith = async (workerCapacity: number) => {
+      const { variants } = await schedule({ workerCapacity })
+      assert.equal(new Set(variants.map(({ slots }) => slots)).size, 1)
+      return variants[0]!.slots
+    }
+    assert.deepEqual([await slotsWith(0), await slotsWith(30), await slotsWith(50)], [0, 3, 5])
+  })
+
   it('shows what a migration from supervisors to the duty changes: the duty cannot run some engines', async () => {
     await changeClusterCompactionConfig(
       database,
@@ -380,6 +391,7 @@ interface CompactionScheduleAnswer {
   readonly variants: readonly {
     readonly name: string
     readonly driver: string
+    readonly slots: number
     readonly tooFewSlots: number
     readonly runs: readonly unknown[]
     readonly configDifferences?: readonly {
