@@ -131,6 +131,24 @@ describe('short queries of a healthy user', () => {
     await greedy.end()
   })
 
+  test('are all answered while one caller sends heavy queries with a timeout over and over', async (scope) => {
+    let hasEnded = false
+    const senders = Array.from({ length: 60 }, async (_, index) => {
+      while (!hasEnded) {
+        const { status } = await querySql(router, heavy[index % heavy.length] as string, {
+          credentials: credentialsOf('greedy'),
+          context: { timeout: 1000 },
+        })
+        // A query that starts to answer immediately has the status of success.
+        assert.ok([200, 429, 504].includes(status), `status ${status}`)
+      }
+    })
+    report(scope, await healthyQueries())
+    report(scope, await healthyQueries())
+    hasEnded = true
+    await Promise.all(senders)
+  })
+
   test('alternate with long ones, which are answered too', async () => {
     const greedy = await beGreedy({ greedy: 10, greedier: 10 })
     // About half a second of work: more than a short query takes.

@@ -99,6 +99,44 @@ describe('a throttled login', () => {
   })
 })
 
+describe('the number of waiting logins is limited', () => {
+  type Login = readonly [limit: string, login: string]
+  /** Refuses logins of limits and retries them, one batch after the other. */
+  const open = (...batches: readonly (readonly Login[])[]) => {
+    let nowMs = 0
+    const waiting = createWaitingLogins(() => nowMs, timeoutMs)
+    for (const logins of batches) {
+      for (const [limit, login] of logins) waiting.refused(limit, login)
+      nowMs += 1000
+      for (const [limit, login] of logins) waiting.isFirst(limit, login)
+    }
+    return waiting
+  }
+  const guesses = (limit: string, count: number) =>
+    Array.from({ length: count }, (_, guess) => [limit, `guess-${guess}`] as const)
+
+  it('per limit: later logins do not take the place of earlier ones', () => {
+    const waiting = open([['ann', 'right'], ...guesses('ann', 5000)])
+    assert.equal(waiting.isFirst('ann', 'right'), true)
+    waiting.verified('ann', 'right')
+    assert.equal(waiting.isFirst('ann', 'guess-0'), true)
+    for (let guess = 0; guess < 4998; guess++) waiting.verified('ann', `guess-${guess}`)
+    assert.equal(waiting.isFirst('ann', 'guess-4998'), true)
+    waiting.verified('ann', 'guess-4998')
+    assert.equal(waiting.isFirst('ann', 'new'), true, 'the last guess found no place')
+  })
+
+  it('of all limits: those of the limit where none was added for the longest time are forgotten', () => {
+    const others = Array.from({ length: 10 }, (_, other) => guesses(`limit-${other}`, 4999)).flat()
+    const full = open([['ann', 'right']], others, guesses('last', 9))
+    assert.equal(full.isFirst('ann', 'new'), false)
+    const over = open([['ann', 'right']], others, guesses('last', 10))
+    assert.equal(over.isFirst('ann', 'new'), true)
+    assert.equal(over.isFirst('limit-0', 'new'), false)
+    assert.equal(over.isFirst('last', 'new'), false)
+  })
+})
+
 describe('an owner who repeats the correct password', () => {
   const delayMs = 5000
   /** Returns the seconds until the owner may log in while `attackers` at the same address each repeat a guess. */
