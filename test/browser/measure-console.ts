@@ -1,59 +1,12 @@
 // Measures the console in Chromium on the cluster of a home: node test/browser/measure-console.ts HOME [DATASOURCE]
 
-import { readFileSync } from 'node:fs'
 import { accessToCluster } from '@svc/cli/client'
 import { homeLayout } from '@svc/cli/home'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { maxTaskSince, memoryOfPage, nowIn, observe } from './observe-page.ts'
 import { openBrowser, openPage } from './open-browser.ts'
 
 const edits = 40
-// Code for the page is text, because tests have no types of browsers.
-const observe = `(() => {
-  const tasks = []
-  new PerformanceObserver((list) => {
-    for (const { startTime, duration } of list.getEntries()) tasks.push({ startTime, duration })
-  }).observe({ type: 'longtask', buffered: true })
-  let lastChange = 0
-  const note = () => requestAnimationFrame(() => { lastChange = performance.now() })
-  new MutationObserver((records) => {
-    if (records.some(({ target }) => target.parentElement?.closest('section[aria-label=Timeline]'))) note()
-  }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
-  const until = async (isDone) => { while (!isDone()) await new Promise(requestAnimationFrame) }
-  window.measured = {
-    tasksSince: (start) => tasks.filter((task) => task.startTime >= start).map(({ duration }) => duration),
-    /** Logs in, and returns the time until the timeline is painted. */
-    open: async () => {
-      const start = performance.now()
-      document.querySelector('dialog button[type=submit], [role=dialog] button[type=submit]').click()
-      await until(() => document.querySelector('section[aria-label=Timeline] svg'))
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
-      return performance.now() - start
-    },
-    /** Clicks on an element, and returns the time until the page matches a selector and that is painted. */
-    click: async (element, selector) => {
-      const start = performance.now()
-      element.click()
-      await new Promise(requestAnimationFrame)
-      await until(() => document.querySelector(selector))
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
-      return performance.now() - start
-    },
-    /** Changes the period of the selected rule, and returns the time until the timeline was last repainted. */
-    edit: async (value) => {
-      const label = [...document.querySelectorAll('label')].find((one) => one.textContent.startsWith('Period'))
-      const field = label.control
-      const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
-      const start = performance.now()
-      lastChange = 0
-      set.call(field, value)
-      field.dispatchEvent(new Event('input', { bubbles: true }))
-      await new Promise((done) => setTimeout(done, 1000))
-      await until(() => lastChange > 0)
-      return lastChange - start
-    },
-  }
-})()`
-
 /** What was measured: times in milliseconds, memory in MiB. */
 interface Figures {
   readonly datasource: DatasourceFigures
@@ -80,20 +33,6 @@ interface TiersFigures {
   readonly maxTaskWhileScrolling: number
   readonly maxTaskWhileSortingAndFiltering: number
   readonly maxTaskDuringWhatIf: number
-}
-
-const nowIn = (page: Page): Promise<number> => page.evaluate('performance.now()')
-const maxTaskSince = async (page: Page, start: number): Promise<number> =>
-  Math.round(Math.max(0, ...((await page.evaluate(`measured.tasksSince(${start})`)) as number[])))
-
-/** Returns the memory of the page, which is the only one of the browser, with its worker. */
-async function memoryOfPage(browser: Browser): Promise<number> {
-  const session = await browser.newBrowserCDPSession()
-  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-  const sizes = processInfo
-    .filter(({ type }) => type === 'renderer')
-    .map(({ id }) => Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'))![1]))
-  return Math.round(Math.max(...sizes) / 1024)
 }
 
 /** Logs in, edits a rule, and zooms and scrolls the time axis. */

@@ -430,9 +430,26 @@ describe('the console, when something unusual happens', { skip }, () => {
     await button('Apply').click()
     await text('Applied.').waitFor()
     await waitUntil('the segments are unused', async () => (await count('unusedSegments')) === 30)
+    const marking = Promise.withResolvers<void>()
+    await page.route(
+      '**/markUsed',
+      async (request) => {
+        await marking.promise
+        await request.abort()
+      },
+      { times: 1 },
+    )
     await button('Undo').click()
-    await text('Undone.').waitFor()
+    await text('Marking segments as used: 0 of 30.').waitFor()
+    await text('Unsaved: undo for koalas').waitFor()
+    assert.equal(await button('Undo').count(), 0)
+    marking.resolve()
+    await text('Only 0 of 30 segments are marked as used.').waitFor()
+    await button('Try again').click()
+    await text('Undone. All replicas').waitFor()
     assert.equal(await count('segments'), 30)
+    // The browser reports the aborted request.
+    opened.problems.splice(0)
   })
 
   test('confirms the loss of a datasource whose name cannot be typed', async () => {

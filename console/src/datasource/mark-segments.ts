@@ -4,15 +4,18 @@ import { fetchJson, send } from '../session/index.ts'
 // A request has room for about 10,000 ids.
 const idsPerRequest = 5000
 
-/** Marks segments as used or unused. Those that are marked already stay so. */
+/** Marks segments as used or unused. Those that are marked already stay so. Calls `onMarked` with how many are marked. */
 export async function markSegments(
   dataSource: string,
   ids: Pick<readonly string[], 'length' | 'slice'>,
   action: 'markUsed' | 'markUnused',
+  onMarked: (count: number) => void = () => {},
 ): Promise<void> {
   const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(dataSource)}/${action}`
-  for (let at = 0; at < ids.length; at += idsPerRequest)
+  for (let at = 0; at < ids.length; at += idsPerRequest) {
     await send(path, { method: 'POST', body: { segmentIds: ids.slice(at, at + idsPerRequest) } })
+    onMarked(Math.min(ids.length, at + idsPerRequest))
+  }
 }
 
 /** Marks segments as used that drop rules marked as unused and the current rules keep. Returns their IDs. */

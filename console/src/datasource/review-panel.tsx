@@ -26,7 +26,7 @@ import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { RuleDifferences } from './rule-changes.tsx'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
 import { linkToRules } from './rules-link.ts'
-import { useApply } from './use-apply.ts'
+import { type Marking, useApply } from './use-apply.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 interface ReviewInput {
@@ -71,20 +71,43 @@ export function ReviewPanel(input: ReviewInput) {
         <ApplyForm input={input} isChangedByOther={isChangedByOther} apply={apply} />
       ) : (
         <>
-          {apply.applied && (
-            <Outcome onUndo={apply.applied.isUndone ? undefined : () => void apply.undo()}>
-              <b>{apply.applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
-              {/* A preview of the future does not show what the change still does. */}
-              {!input.isFuture && remainingText(view)}
-            </Outcome>
-          )}
-          {apply.applied && apply.problem && <Problem>{apply.problem}</Problem>}
+          <LastChange apply={apply} view={view} isFuture={input.isFuture} />
           {edit.canRestore && <Discarded onRestore={() => edit.step({ kind: 'restore' })} />}
         </>
       )}
     </section>
   )
 }
+
+/** What was applied or undone last, with a button that takes it back. */
+function LastChange({
+  apply: { applied, problem, isBusy, undo },
+  view,
+  isFuture,
+}: Pick<ReviewInput, 'view' | 'isFuture'> & { readonly apply: Apply }) {
+  if (!applied) return null
+  const { isUndone, marking } = applied
+  const undoLabel = marking?.isRunning === false ? 'Try again' : 'Undo'
+  const canUndo = !isUndone || marking?.isRunning === false
+  return (
+    <>
+      <Outcome isBusy={isBusy} label={undoLabel} onUndo={canUndo ? () => void undo() : undefined}>
+        <b>{isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
+        {marking
+          ? markingText(marking)
+          : // A preview of the future does not show what the change still does.
+            !isFuture && remainingText(view)}
+      </Outcome>
+      {problem && <Problem>{problem}</Problem>}
+    </>
+  )
+}
+
+/** Says how many segments an undo has marked as used. */
+const markingText = ({ marked, total, isRunning }: Marking): string =>
+  isRunning
+    ? `Marking segments as used: ${formatCount(marked)} of ${formatCount(total)}.`
+    : `Only ${formatCount(marked)} of ${countOf(total, 'segment')} are marked as used.`
 
 const sentence = (message: string, dataSource: string): string =>
   capitalized(visible(message.replace(`Datasource [${dataSource}]: `, ''))).replace(/[^.]$/, '$&.')

@@ -2,6 +2,7 @@ import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
 import { fetchRules } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
+import { datasourceAddress } from '../location.ts'
 import { inBytes, RequestFailure, send } from '../session/index.ts'
 import { useWork } from '../ui/index.ts'
 import { callWorker, SegmentIds } from '../web-worker/index.ts'
@@ -14,9 +15,17 @@ interface Applied {
   /** The rules before and after it. */
   readonly before: readonly RuleJson[]
   readonly after: readonly RuleJson[]
-  /** The segments that it marks as unused. */
+  /** The segments that it marks as unused, until an undo has marked them as used. */
   readonly dropped: SegmentIds | undefined
   readonly isUndone: boolean
+  readonly marking: Marking | undefined
+}
+
+/** How many segments an undo has marked as used. It may fail before it has marked all. */
+export interface Marking {
+  readonly marked: number
+  readonly total: number
+  readonly isRunning: boolean
 }
 
 /** A change to store. */
@@ -27,8 +36,12 @@ interface Change {
   readonly note: ChangeNote
 }
 
-// The last change of each datasource. It can be undone until the rules change again.
-const lastChanges = new Drafts<Applied>()
+// The last change of each datasource. It can be undone until the rules change again. It outlives the screen,
+// because marking a million segments takes a while.
+const lastChanges = new Drafts<Applied>({
+  isUnsaved: ({ marking }) => marking?.isRunning === true,
+  describe: (name) => ({ label: `undo for ${name}`, href: datasourceAddress(name) }),
+})
 
 /** Stores rules, unless another person has changed them in the meantime, and undoes the last change. */
 export function useApply(dataSource: string, edit: RulesEdit, stored: readonly RuleJson[]) {
@@ -67,6 +80,32 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
     return { before: before.own, after: (await refetch()).own }
   }
 
+  /** Stores the rules from before a change. Returns this as a change. */
+  async function restoreRules({ before, after }: Applied) {
+    const note = { author: '', comment: 'Undo in the console' }
+    const change = await store({ expected: after, list: before, note })
+    if (change === undefined)
+      throw new Error('The rules have changed again since then, so nothing was undone.')
+    return change
+  }
+
+  /** Marks the segments of an undone change as used, and shows how many of them are. */
+  async function markDropped(undone: Applied, dropped: SegmentIds) {
+    const show = (marked: number, isRunning: boolean) =>
+      setApplied({ ...undone, isUndone: true, marking: { marked, total: dropped.length, isRunning } })
+    let marked = 0
+    show(marked, true)
+    try {
+      await markSegments(dataSource, dropped, 'markUsed', (count) => {
+        marked = count
+        show(marked, true)
+      })
+    } catch (error) {
+      show(marked, false)
+      throw error
+    }
+  }
+
   return {
     applied: applied && sameRules(applied.after, stored) ? applied : undefined,
     problem,
@@ -78,18 +117,15 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
         // The page now shows the change of the other person.
         if (change === undefined) return
         edit.step({ kind: 'stored' })
-        setApplied({ ...change, dropped: new SegmentIds(dropped), isUndone: false })
+        setApplied({ ...change, dropped: new SegmentIds(dropped), isUndone: false, marking: undefined })
         await queries.invalidateQueries()
       }),
     undo: () =>
       run(async () => {
         if (!applied) return
-        const note = { author: '', comment: 'Undo in the console' }
-        const change = await store({ expected: applied.after, list: applied.before, note })
-        if (change === undefined)
-          throw new Error('The rules have changed again since then, so nothing was undone.')
-        if (applied.dropped) await markSegments(dataSource, applied.dropped, 'markUsed')
-        setApplied({ ...change, dropped: undefined, isUndone: true })
+        const undone = applied.isUndone ? applied : { ...applied, ...(await restoreRules(applied)) }
+        if (undone.dropped) await markDropped(undone, undone.dropped)
+        setApplied({ ...undone, dropped: undefined, isUndone: true, marking: undefined })
         await queries.invalidateQueries()
       }),
   }

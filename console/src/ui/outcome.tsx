@@ -29,14 +29,16 @@ const Done = ({
 export const Outcome = ({
   children,
   isBusy = false,
+  label = 'Undo',
   onUndo,
 }: {
   readonly children: ReactNode
   readonly isBusy?: boolean
+  readonly label?: string
   /** Undefined if it cannot be undone. */
   readonly onUndo: (() => void) | undefined
 }) => (
-  <Done action="Undo" isBusy={isBusy} onAction={onUndo}>
+  <Done action={label} isBusy={isBusy} onAction={onUndo}>
     {children}
   </Done>
 )
