@@ -525,6 +525,23 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
     return log
   },
 
+  'changes to segments and configurations are reported after a commit': async (place) => {
+    const { database, functions, pause } = place
+    const changes = functions.countTableChanges(database)
+    await changes.start()
+    const counts = () => [changes.countOf('segments'), changes.countOf('dynamic_configs')].map(Boolean)
+    const log: unknown[] = [counts()]
+    const untilCounted = async (table: real.WatchedTable): Promise<void> => {
+      for (let waits = 0; !changes.countOf(table) && waits < 100; waits++) await pause(20)
+      log.push(counts())
+    }
+    await functions.saveConfig(database, 'any', '{}', 0, audit, 0)
+    await untilCounted('dynamic_configs')
+    await copy(place, [segment(0)])
+    await untilCounted('segments')
+    return log
+  },
+
   'listeners are notified after a commit': async ({ database, functions, pause }) => {
     let notices = 0
     const listener = await database.listen(functions.rulesChannel, () => {

@@ -28,7 +28,6 @@ export function systemError(code: string, path: string): NodeJS.ErrnoException {
 }
 
 const newFolder = (): FolderNode => ({ kind: 'folder', entries: new Map() })
-const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '')
 
 /**
  * A disk with the semantics of a journaling file system: a loss of power keeps a prefix of the changes to names that
@@ -170,11 +169,16 @@ export class Disk {
 
 function find(root: FolderNode, path: string): Node | undefined {
   let node: Node = root
-  for (const part of partsOf(path)) {
-    if (node.kind === 'file') return undefined
-    const next = node.entries.get(part)
-    if (next === undefined) return undefined
-    node = next
+  for (let start = 0; start <= path.length; ) {
+    const slash = path.indexOf('/', start)
+    const end = slash === -1 ? path.length : slash
+    if (end > start) {
+      if (node.kind === 'file') return undefined
+      const next = node.entries.get(path.slice(start, end))
+      if (next === undefined) return undefined
+      node = next
+    }
+    start = end + 1
   }
   return node
 }
@@ -203,9 +207,9 @@ function apply(root: FolderNode, change: NameChange): void {
 
 /** Returns the folder that contains a path, and the name in it. Throws ENOENT if there is no such folder. */
 function placeOf(root: FolderNode, path: string): [FolderNode, string] {
-  const parts = partsOf(path)
-  const name = parts.pop()!
-  const parent = find(root, parts.join('/'))
+  const slash = path.lastIndexOf('/')
+  const name = path.slice(slash + 1)
+  const parent = find(root, path.slice(0, slash))
   if (parent === undefined) throw systemError('ENOENT', path)
   if (parent.kind === 'file') throw systemError('ENOTDIR', path)
   return [parent, name]

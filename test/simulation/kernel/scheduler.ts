@@ -27,7 +27,7 @@ interface QueuedEvent extends ScheduledEvent {
 const maxEventsAtOnce = 200_000
 
 // Steps per turn of the loop of the real process.
-const stepsPerTurn = 32
+const stepsPerTurn = 512
 
 // The loop of the real process. The globals may be replaced by simulated ones.
 const { setImmediate: nextTurn } = globalThis

@@ -64,18 +64,17 @@ export function createServiceClient(
 
   async function call<Answer>(baseUrl: string, request: ServiceCall): Promise<Answer> {
     const { timeoutMs = 10_000, signal } = request
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const both = signal ? AbortSignal.any([signal, timeout]) : timeout
+    const limit = limitTime(timeoutMs, signal)
     let status = 0
-    const text = await send(baseUrl, request, both)
+    const text = await send(baseUrl, request, limit.signal)
       .then((response) => {
         status = response.statusCode ?? 0
         return readText(response)
       })
       .catch((error: unknown) => {
-        const reason = timeout.aborted ? `no response within [${timeoutMs}] ms` : describeError(error)
-        throw unreachable(baseUrl, reason, error)
+        throw unreachable(baseUrl, limit.reasonOf(error), error)
       })
+      .finally(limit.end)
     const parsed = parseAnswer(text)
     if (status !== 200) throw failureOf(status, parsed, baseUrl)
     return parsed as Answer
@@ -179,6 +178,31 @@ async function openStream(send: Send, baseUrl: string, request: ServiceCall): Pr
     throw unreachable(baseUrl, reason, error)
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/**
+ * Returns a signal that is aborted after a time, or with another signal. `end` must be called: it leaves neither a timer nor a
+ * listener behind, of which servers that call each other often would have thousands.
+ */
+function limitTime(timeoutMs: number, signal: AbortSignal | undefined) {
+  const controller = new AbortController()
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    controller.abort()
+  }, timeoutMs)
+  const leave = (): void => controller.abort(signal?.reason)
+  if (signal?.aborted) leave()
+  else signal?.addEventListener('abort', leave)
+  return {
+    signal: controller.signal,
+    reasonOf: (error: unknown): string =>
+      isLate ? `no response within [${timeoutMs}] ms` : describeError(error),
+    end: (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+    },
   }
 }
 

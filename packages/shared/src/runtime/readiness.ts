@@ -8,6 +8,8 @@ export interface Readiness {
    * secrets.
    */
   setProblem(key: string, text: string | undefined): void
+  /** Calls back whenever a problem is added, changed, or removed, until the returned function is called. */
+  onProblem(callback: () => void): () => void
   /** Returns the current problems as one text; empty if there are none. */
   problems(): string
   /** Returns whether other servers can probably call this one. An unreachable server neither leads nor serves. */
@@ -19,14 +21,21 @@ export function createReadiness(): Readiness {
   let ready = false
   let reachable = true
   const problems = new Map<string, string>()
+  const callbacks = new Set<() => void>()
   return {
     markReady: () => {
       ready = true
     },
     isReady: () => ready,
     setProblem: (key, text) => {
+      if (problems.get(key) === text) return
       if (text === undefined) problems.delete(key)
       else problems.set(key, text)
+      for (const callback of callbacks) callback()
+    },
+    onProblem: (callback) => {
+      callbacks.add(callback)
+      return () => callbacks.delete(callback)
     },
     problems: () => [...new Set(problems.values())].join('; '),
     isReachable: () => reachable,

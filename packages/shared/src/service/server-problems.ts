@@ -24,18 +24,31 @@ type ReportingServer = Pick<ServerProblem, 'role' | 'name'>
 export function saveProblems(database: Database, server: ReportingServer, readiness: Readiness): Loop {
   // If this process got this far, problems from an earlier process of this server are over.
   let savedProblem: string | undefined = 'unknown'
-  let age = 0
+  let timer: NodeJS.Timeout | undefined
   const saveProblem = async (): Promise<void> => {
     const problem = readiness.problems()
-    age += savePeriodMs
-    if (problem === savedProblem && (problem === '' || age < problemLifeMs / 4)) return
+    if (problem === savedProblem && problem === '') return
     if (problem === '') await removeServerProblem(database, server)
     else await saveServerProblem(database, { ...server, problem })
     savedProblem = problem
-    age = 0
   }
   // Nothing can be published while the metadata store is unavailable.
-  return startLoop(savePeriodMs, saveProblem, () => undefined)
+  const loop = startLoop(problemLifeMs / 4, saveProblem, () => savePeriodMs)
+  // Problems may come and go quickly.
+  const unwatch = readiness.onProblem(() => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      loop.wake()
+    }, savePeriodMs)
+  })
+  return {
+    wake: loop.wake,
+    stop: async () => {
+      unwatch()
+      clearTimeout(timer)
+      await loop.stop()
+    },
+  }
 }
 
 /** Publishes why a process exits because of its configuration, if the metadata store is available. */

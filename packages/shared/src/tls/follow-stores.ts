@@ -34,9 +34,9 @@ export function followStores(
   logger: Logger,
   onProblem: (text: string | undefined) => void,
 ): FollowedStores {
-  if (!settings.get('svc.server.https.reloadSslContext')) return fixedStores(first)
-  const problemLog = createProblemLog(logger)
   const files = storeFiles(settings)
+  if (!settings.get('svc.server.https.reloadSslContext') || files.length === 0) return fixedStores(first)
+  const problemLog = createProblemLog(logger)
   const callbacks = new Set<() => void>()
   let stores = first
   let seen = stateOf(files)

@@ -10,7 +10,7 @@ const periodMs = 1000
  * The leader reads segments when it needs them.
  */
 export function followAsStandby(
-  segments: Pick<SegmentInventory, 'refresh'>,
+  segments: Pick<SegmentInventory, 'refreshIfChanged'>,
   servers: Pick<ServerInventory, 'expireAsStandby'>,
   isLeader: () => boolean,
   logger: Logger,
@@ -21,7 +21,7 @@ export function followAsStandby(
     async () => {
       if (isLeader()) return
       servers.expireAsStandby(performance.now())
-      await segments.refresh()
+      await segments.refreshIfChanged()
       problemLog.over('Resumed reading changes to segments as a standby')
     },
     (error) =>

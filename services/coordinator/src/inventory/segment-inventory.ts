@@ -14,7 +14,7 @@ export interface SegmentInventory {
   readonly table: SegmentTable
   /** Reads what changed since the last refresh. Callers during a read share the next one, which sees all earlier changes. */
   refresh(): Promise<void>
-  /** Refreshes if anything has changed since the last refresh. */
+  /** Refreshes if anything has changed since the last refresh, or if that was long ago. */
   refreshIfChanged(): Promise<void>
   /** Ignores a read in progress from now on, because it may hang. The next refresh does not wait for it. */
   abandonRead(): void
@@ -25,6 +25,8 @@ export interface SegmentInventory {
 
 // The metadata store keeps removals for 24 hours. After half of that without a read, everything is read again.
 const maxCursorAgeMs = 12 * 60 * 60 * 1000
+// Without changes, a read keeps the cursor young.
+const maxUnreadMs = maxCursorAgeMs / 2
 
 const unknownChanges = { catchUp: async () => undefined, countOf: () => undefined }
 
@@ -85,7 +87,8 @@ export function createSegmentInventory(
     refreshIfChanged: async () => {
       await changes.catchUp()
       const current = changes.countOf('segments')
-      if (current === undefined || current !== readChanges) await refresh.run()
+      if (current === undefined || current !== readChanges || nowMs() - readAtMs > maxUnreadMs)
+        await refresh.run()
     },
     abandonRead: () => {
       readChanges = undefined

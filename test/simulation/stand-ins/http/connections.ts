@@ -13,6 +13,18 @@ export function serveRequests(process: SimulatedProcess, handler: Handler): void
   handlers.set(process, handler)
 }
 
+const hosts = new Map<string, string>()
+
+/** Returns the host of a URL. There are few URLs, and parsing takes longer than most events. */
+function hostOf(baseUrl: string): string {
+  let host = hosts.get(baseUrl)
+  if (host === undefined) {
+    host = new URL(baseUrl).hostname
+    hosts.set(baseUrl, host)
+  }
+  return host
+}
+
 /** Sends a request to the server with this URL. Rejects with an operating system error, or with the signal's reason. */
 export function sendRequest(
   from: SimulatedProcess,
@@ -21,7 +33,7 @@ export function sendRequest(
   options: { readonly signal?: AbortSignal; readonly mayRepeat?: boolean } = {},
 ): Promise<HttpAnswer> {
   const { network, machines } = environmentOf(from)
-  const to = machines.get(new URL(baseUrl).hostname)
+  const to = machines.get(hostOf(baseUrl))
   if (to === undefined)
     return Promise.reject(Object.assign(new Error(`Unknown host [${baseUrl}]`), { code: 'ENOTFOUND' }))
   return network.call({
@@ -38,9 +50,10 @@ export function openConnections(): Connections {
   const process = runningProcess()
   return {
     send: async ({ origin, pathname, search }, { method, headers, data: body, signal }) => {
-      const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])
+      const lower: Record<string, string> = {}
+      for (const name in headers) lower[name.toLowerCase()] = String(headers[name])
       const path = pathname + search
-      const request = { method, path, headers: Object.fromEntries(lower), body }
+      const request = { method, path, headers: lower, body }
       const mayRepeat = path.startsWith('/svc-internal/')
       return messageOf(await sendRequest(process, origin, request, { signal, mayRepeat }))
     },

@@ -183,17 +183,26 @@ async function keepListening(
       store.listen({ process, channel, onNotice: deliver, onBroken: reconnect }),
     )
   }
-  const reconnect = (): void => {
-    unregister()
-    if (isStopped) return
+  let isReconnecting = false
+  const tryAgain = (): void => {
     process.later(reconnectMs, () => {
-      if (!isStopped) connect().then(() => onNotice(undefined), reconnect)
+      if (isStopped) return
+      connect().then(() => {
+        isReconnecting = false
+        onNotice(undefined)
+      }, tryAgain)
     })
   }
-  const deliver = (): void =>
+  // Several messages may show that the connection is broken.
+  const reconnect = (): void => {
+    if (isReconnecting || isStopped) return
+    isReconnecting = true
+    unregister()
+    tryAgain()
+  }
+  const deliver = (payload: string): void =>
     network.send(store.machine, process.machine, {
-      // No channel that a simulation uses has a payload.
-      arrive: () => onNotice(''),
+      arrive: () => onNotice(payload),
       owner: process,
       broken: reconnect,
       stuck: () => undefined,

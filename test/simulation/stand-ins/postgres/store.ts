@@ -22,7 +22,8 @@ export class StoreTransaction {
   /** Number of the transaction; 0 until it writes. */
   number = 0
   readonly changes = new Map<Table<unknown>, Map<string, Change>>()
-  readonly notices: string[] = []
+  /** Payloads of notifications to send, by channel. */
+  readonly notices = new Map<string, Set<string>>()
   /** The lock that it waits for. */
   waitsFor: string | undefined
 
@@ -54,7 +55,7 @@ interface Lock {
 export interface Listener {
   readonly process: SimulatedProcess
   readonly channel: string
-  onNotice(): void
+  onNotice(payload: string): void
   /** Called when its connection breaks. */
   onBroken(): void
 }
@@ -179,7 +180,10 @@ export class Store {
         else table.rows.set(key, row)
     this.end(transaction)
     if (transaction.changes.size > 0) this.onCommit(transaction)
-    for (const channel of new Set(transaction.notices)) this.notify(channel)
+    for (const { reportedAs } of transaction.changes.keys())
+      if (reportedAs !== undefined) this.notify('svc_tables', reportedAs)
+    for (const [channel, payloads] of transaction.notices)
+      for (const payload of payloads) this.notify(channel, payload)
   }
 
   rollBack(transaction: StoreTransaction): void {
@@ -289,8 +293,8 @@ export class Store {
       throw storeError('40P01', 'deadlock detected')
   }
 
-  private notify(channel: string): void {
-    for (const listener of this.listeners) if (listener.channel === channel) listener.onNotice()
+  private notify(channel: string, payload: string): void {
+    for (const listener of this.listeners) if (listener.channel === channel) listener.onNotice(payload)
   }
 }
 
@@ -323,7 +327,8 @@ export class StoreView {
   }
 
   rows<Row>(table: Table<Row>): Row[] {
-    return this.entries(table).map(([, row]) => row)
+    const isChanged = this.transaction.changes.has(table as Table<unknown>)
+    return isChanged ? this.entries(table).map(([, row]) => row) : [...table.rows.values()]
   }
 
   /** Returns the rows of a table with their keys. */
@@ -376,8 +381,9 @@ export class StoreView {
     return this.store.oldestNumber()
   }
 
-  notify(channel: string): void {
-    this.transaction.notices.push(channel)
+  notify(channel: string, payload = ''): void {
+    const payloads = this.transaction.notices.get(channel) ?? new Set()
+    this.transaction.notices.set(channel, payloads.add(payload))
   }
 
   /** Undoes the changes of this statement. */

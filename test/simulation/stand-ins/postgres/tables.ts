@@ -9,15 +9,19 @@ import type {
   StoredSegment,
   StoredTask,
   UnusedCause,
+  WatchedTable,
 } from '@svc/shared/postgres'
 
 /** The committed rows of a table by key. */
 export class Table<Row> {
   readonly name: string
+  /** The name under which commits report changes, as a trigger does in Postgres; undefined if none does. */
+  readonly reportedAs: WatchedTable | undefined
   readonly rows = new Map<string, Row>()
 
-  constructor(name: string) {
+  constructor(name: string, reportedAs?: WatchedTable) {
     this.name = name
+    this.reportedAs = reportedAs
   }
 }
 
@@ -67,13 +71,13 @@ export interface FloorEntry {
 
 /** The tables of the metadata store that servers of a cluster without logins use. */
 export const createTables = () => ({
-  segments: new Table<SegmentEntry>('segments'),
+  segments: new Table<SegmentEntry>('segments', 'segments'),
   removals: new Table<{ readonly id: string; readonly changedIn: number; readonly removedAt: number }>(
     'removals',
   ),
   floors: new Table<FloorEntry>('floors'),
   rules: new Table<{ readonly rules: string; readonly auditId: number | null }>('rules'),
-  configs: new Table<{ readonly value: string; readonly revision: number }>('configs'),
+  configs: new Table<{ readonly value: string; readonly revision: number }>('configs', 'dynamic_configs'),
   audit: new Table<AuditRow>('audit'),
   tasks: new Table<TaskEntry>('tasks'),
   locks: new Table<LockEntry>('locks'),
