@@ -211,6 +211,32 @@ describe('a listener', () => {
     assert.deepEqual(payloads, ['', 'again'], 'a rolled-back notification is not delivered')
   })
 
+  it('shares one connection with others, which closes after the last of them', async (context) => {
+    const { gated } = await throughGate(context)
+    const connections = async () =>
+      (await database.query(sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gated'`)).length
+    const received: string[] = []
+    const listeners = await Promise.all(
+      ['a_channel', 'b_channel', 'b_channel'].map((channel) =>
+        gated.listen(channel, (payload) => received.push(`${channel} ${payload}`)),
+      ),
+    )
+    assert.equal(await connections(), 1)
+    const notify = async (payload: string) => {
+      for (const channel of ['a_channel', 'b_channel'])
+        await database.query(sql`SELECT pg_notify(${channel}, ${payload})`)
+    }
+    await notify('1')
+    await waitUntil('all are notified', () => received.length === 3)
+    assert.deepEqual(received, ['a_channel 1', 'b_channel 1', 'b_channel 1'])
+    await Promise.all(listeners.slice(0, 2).map((listener) => listener.close()))
+    await notify('2')
+    await waitUntil('one is notified', () => received.length > 3)
+    assert.deepEqual(received.slice(3), ['b_channel 2'])
+    await listeners[2]!.close()
+    await waitUntil('the connection is closed', async () => (await connections()) === 0)
+  })
+
   it('is called once after a reconnect, and receives notifications again', async (context) => {
     const { gate, gated } = await throughGate(context)
     let notifications = 0

@@ -5,6 +5,7 @@ import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
 import type { Settings } from '../config/index.ts'
 import { minTlsVersion } from '../tls/index.ts'
+import { createNotices, type Listener, type OnNotice } from './notices.ts'
 
 export { sql }
 
@@ -20,25 +21,12 @@ export interface Queries {
   query<Row>(statement: Sql): Promise<Row[]>
 }
 
-/** Receives the payload of a notification. */
-type OnNotice = (payload: string | undefined) => void
-
-/** Listens for notifications until it is closed. */
-export interface Listener {
-  /**
-   * Waits until each notification has been received whose transaction was committed before this call. Without a connection, calls back
-   * with undefined instead: the notifications may have been missed.
-   */
-  catchUp(): Promise<void>
-  close(): Promise<void>
-}
-
 /** The metadata store. If it is unavailable, calls throw an `unavailable` Failure. */
 export interface Database extends Queries {
   transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /**
    * Calls back with the payload of every notification on a channel, and with undefined after each reconnect, because
-   * notifications may have been missed.
+   * notifications may have been missed. All listeners share one connection.
    */
   listen(channel: string, onNotice: OnNotice): Promise<Listener>
   close(): Promise<void>
@@ -68,7 +56,7 @@ export function createDatabase(
     ssl: storeTls(settings),
   }
   const pool = createPool(connection, options.connections)
-  const listeners = new Set<Listener>()
+  const notices = createNotices(connection)
 
   async function transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const client = await onceMore(() => pool.connect()).catch((error) => Promise.reject(storeFailure(error)))
@@ -95,20 +83,10 @@ export function createDatabase(
         (error) => Promise.reject(storeFailure(error)),
       ),
     transaction,
-    listen: async (channel, onNotice) => {
-      const listener = await keepListening(connection, channel, onNotice)
-      listeners.add(listener)
-      return {
-        catchUp: listener.catchUp,
-        close: async () => {
-          listeners.delete(listener)
-          await listener.close()
-        },
-      }
-    },
+    listen: (channel, onNotice) =>
+      notices.listen(channel, onNotice).catch((error) => Promise.reject(storeFailure(error))),
     close: async () => {
-      await Promise.all([...listeners].map((listener) => listener.close()))
-      await pool.end()
+      await Promise.all([notices.close(), pool.end()])
     },
   }
 }
@@ -175,66 +153,6 @@ async function runStatement<Row>(on: pg.PoolClient, statement: Sql): Promise<Row
   } catch (error) {
     throw storeFailure(error)
   }
-}
-
-// A connection that gets no response within this time is replaced.
-const catchUpQuery = { text: 'SELECT 1', query_timeout: 1000 }
-
-/** Opens a separate connection for notifications. Whenever it breaks, reconnects and notifies the listener. */
-async function keepListening(
-  connection: pg.ClientConfig,
-  channel: string,
-  onNotice: OnNotice,
-): Promise<Listener> {
-  let closed = false
-  let client: pg.Client | undefined
-  let isListening = false
-  const connect = async (): Promise<void> => {
-    const next = new pg.Client({ ...connection, keepAlive: true })
-    next.on('notification', ({ payload }) => onNotice(payload ?? ''))
-    next.on('error', () => reconnect(next))
-    next.on('end', () => reconnect(next))
-    client = next
-    await next.connect()
-    await next.query(`LISTEN ${channel}`)
-    isListening = true
-  }
-  const reconnect = (broken: pg.Client): void => {
-    if (closed || client !== broken) return
-    client = undefined
-    isListening = false
-    broken.end().catch(() => undefined)
-    setTimeout(() => {
-      if (closed) return
-      connect().then(
-        () => onNotice(undefined),
-        () => client && reconnect(client),
-      )
-    }, 250).unref()
-  }
-  const catchUp = async (): Promise<void> => {
-    const current = client
-    if (current === undefined || !isListening) return onNotice(undefined)
-    try {
-      // A commit notifies the listening connections before it is acknowledged, and Postgres sends pending notifications before
-      // it finishes a response.
-      await current.query(catchUpQuery)
-    } catch {
-      onNotice(undefined)
-      reconnect(current)
-    }
-  }
-  const close = async (): Promise<void> => {
-    closed = true
-    await client?.end().catch(() => undefined)
-  }
-  try {
-    await connect()
-  } catch (error) {
-    await close()
-    throw storeFailure(error)
-  }
-  return { catchUp, close }
 }
 
 // SQLSTATE classes that mean Postgres is unavailable or shutting down, not that a statement is invalid:

@@ -14,7 +14,6 @@ export * from './compaction-tasks.ts'
 export {
   createDatabase,
   type Database,
-  type Listener,
   type Queries,
   sql,
   type Transaction,
@@ -26,6 +25,7 @@ export * from './leases.ts'
 export * from './load-rates.ts'
 export { isSchemaCurrent, knownMigrations, migrateSchema } from './migrate.ts'
 export * from './nodes.ts'
+export type { Listener } from './notices.ts'
 export * from './resets.ts'
 export * from './rules.ts'
 export * from './security-changes.ts'

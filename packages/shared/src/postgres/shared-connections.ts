@@ -1,5 +1,6 @@
 import { unavailable } from '@svc/domain/failure'
-import type { Database, Listener } from './database.ts'
+import type { Database } from './database.ts'
+import type { Listener } from './notices.ts'
 
 /**
  * Returns the same store over the same connections, for work that ends before they do. After `close`, which waits for

@@ -1,5 +1,6 @@
 import { sharedRuns } from '../runtime/index.ts'
-import type { Database, Listener } from './database.ts'
+import type { Database } from './database.ts'
+import type { Listener } from './notices.ts'
 
 /** Notifications about committed changes, with the name of the table. */
 const tablesChannel = 'svc_tables'

@@ -4,6 +4,7 @@ import {
   readCoordinatorConfig,
 } from '@svc/shared/coordinator-dynamic-config'
 import { type Database, loadConfig, type TableChanges } from '@svc/shared/postgres'
+import { readOnChange } from './read-on-change.ts'
 
 /** Returns the current dynamic configuration of the coordinator from the metadata store. */
 export async function loadCoordinatorConfig(database: Database): Promise<CoordinatorConfig> {
@@ -18,18 +19,12 @@ export function followCoordinatorConfig(
   database: Database,
   changes: Pick<TableChanges, 'catchUp' | 'countOf'>,
 ): () => Promise<CoordinatorConfig> {
-  let last: { readonly config: Promise<CoordinatorConfig>; readonly changes: number } | undefined
+  const read = readOnChange(
+    () => loadCoordinatorConfig(database),
+    () => changes.countOf('dynamic_configs'),
+  )
   return async () => {
     await changes.catchUp()
-    const count = changes.countOf('dynamic_configs')
-    if (last !== undefined && last.changes === count) return await last.config
-    const config = loadCoordinatorConfig(database)
-    if (count === undefined) return await config
-    const started = { config, changes: count }
-    last = started
-    config.catch(() => {
-      if (last === started) last = undefined
-    })
-    return await config
+    return await read()
   }
 }

@@ -29,7 +29,7 @@ describe('followed rules', () => {
     await rules.start()
     await save('a')
     await waitUntil('the change', async () => (await names(rules)) === 'a')
-    assert.equal(rules.current(), rules.current())
+    assert.equal(await rules.current(), await rules.current())
   })
 
   it('show a change by another server', async () => {

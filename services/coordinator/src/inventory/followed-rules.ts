@@ -6,6 +6,7 @@ import {
   type RulesSnapshot,
   rulesChannel,
 } from '@svc/shared/postgres'
+import { readOnChange } from './read-on-change.ts'
 
 /** The rules in the metadata store, reloaded after every change by any server. */
 export interface FollowedRules {
@@ -21,34 +22,21 @@ export interface FollowedRules {
   start(): Promise<void>
 }
 
-/** A read of the rules, in two forms. */
-interface RulesRead {
-  readonly snapshot: Promise<RulesSnapshot>
-  readonly rules: Promise<RulesByName>
-}
-
 export function followRules(database: Database): FollowedRules {
-  let reading: RulesRead | undefined
+  let changes = 0
+  const invalidate = (): void => {
+    changes += 1
+  }
   // Unchanged lists stay the same objects, so that the next duty run checks only the others.
   const parsed = new ParsedRules()
-  const invalidate = (): void => {
-    reading = undefined
-  }
-  const read = (): RulesRead => {
-    if (!reading) {
-      const snapshot = loadRulesSnapshot(database, parsed)
-      const started = { snapshot, rules: snapshot.then(({ rules }) => rules) }
-      reading = started
-      started.rules.catch(() => {
-        if (reading === started) reading = undefined
-      })
-    }
-    return reading
-  }
+  const snapshot = readOnChange(
+    () => loadRulesSnapshot(database, parsed),
+    () => changes,
+  )
   return {
     invalidate,
-    snapshot: () => read().snapshot,
-    current: () => read().rules,
+    snapshot,
+    current: async () => (await snapshot()).rules,
     start: async () => {
       await database.listen(rulesChannel, invalidate)
       // Rules that were read earlier may have changed before the listener started.
