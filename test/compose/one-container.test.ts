@@ -1,9 +1,12 @@
 // The image with a complete cluster: starts unprivileged with a read-only root, keeps all state in one volume, restarts
 // what dies, and reports invalid settings in one line.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
+import { jobsOf } from '../docs/ci-jobs.ts'
 import { runTask } from '../support/flights.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { assertStopsAtOnce } from './support/assert-stops-at-once.ts'
@@ -141,6 +144,39 @@ test('an invalid value is reported with the name of its variable', async () => {
   assert.equal(status, 2)
   assert.match(stderr, /^svc: Invalid value \[x\] for \[SVC_PROFILE\]: .*\n$/)
 })
+
+test('a job in GitLab can start the image as a service', async () => {
+  const page = readFileSync(path.join(repositoryRoot, 'docs/how-to/one-container.md'), 'utf8')
+  const { client: job } = jobsOf(page).find((job) => 'client' in job) as { client: GitLabJob }
+  const [service] = job.services
+  const url = new URL(job.variables.DRUID_URL)
+  const started = `${name}-service`
+  const servicePort = await freePort()
+  const environment = Object.entries(service.variables).flatMap(([key, value]) => [
+    '--env',
+    `${key}=${value}`,
+  ])
+  const published = ['--publish', `127.0.0.1:${servicePort}:${url.port}`]
+  assert.equal(url.hostname, service.alias)
+  assert.equal(url.port, service.variables.HEALTHCHECK_TCP_PORT)
+  try {
+    await docker('run', '--detach', '--name', started, ...published, ...environment, image)
+    await untilHealthy(started)
+    const client = createHttpClient(`http://127.0.0.1:${servicePort}`)
+    assert.deepEqual(await client.get('/druid/coordinator/v1/loadstatus'), {})
+    client.close()
+  } finally {
+    await runDocker(['rm', '--force', '--volumes', started])
+  }
+})
+
+/** The parts of a job in GitLab that concern its service. */
+interface GitLabJob {
+  readonly services: readonly [
+    { readonly alias: string; readonly variables: Readonly<Record<string, string>> },
+  ]
+  readonly variables: { readonly DRUID_URL: string }
+}
 
 /** Prints the process ID of the overlord from the JSON of `svc status`. */
 const pidOfOverlord = `

@@ -1,14 +1,18 @@
-// The jobs for CI systems that a page shows run only commands that the same page runs: the test of the pages runs these.
+// The jobs for CI systems that pages show run only commands that the same page runs: the tests of the pages run these.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
-import { parse } from 'yaml'
+import { jobsOf } from './ci-jobs.ts'
 import { readPage } from './read-page.ts'
 
-const markdown = readFileSync(path.join(repositoryRoot, 'docs/how-to/test-a-client-in-ci.md'), 'utf8')
+/** What the jobs of a page run first and last. A job that starts a service runs neither: the service is tested with the image. */
+const pages = [
+  { name: 'test-a-client-in-ci', start: /^\.\/svc up /, end: './svc down' },
+  { name: 'one-container', start: /^docker run .* svc-cluster$/, end: 'docker rm --force --volumes svc' },
+]
 
 /** One command per line: a line that ends with a backslash continues, and the width of indents does not matter. */
 const commandsOf = (text: string): string[] =>
@@ -17,10 +21,6 @@ const commandsOf = (text: string): string[] =>
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
-
-const ofPage = new Set(
-  readPage(markdown).blocks.flatMap(({ commands, notRun }) => (notRun ? [] : commandsOf(commands))),
-)
 
 /** Commands of a job that belong to the user's repository. */
 const isOwn = (command: string): boolean =>
@@ -34,17 +34,27 @@ function scriptsOf(job: unknown): string[] {
   })
 }
 
-const jobs = [...markdown.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text]) => parse(text!) as object)
+for (const { name, start, end } of pages)
+  describe(`the jobs for CI systems in ${name}.md`, () => {
+    const markdown = readFileSync(path.join(repositoryRoot, `docs/how-to/${name}.md`), 'utf8')
+    const jobs = jobsOf(markdown)
+    const ofPage = new Set(
+      readPage(markdown).blocks.flatMap(({ commands, notRun }) => (notRun ? [] : commandsOf(commands))),
+    )
 
-describe('the jobs for CI systems', () => {
-  test('there are two', () => assert.equal(jobs.length, 2))
+    test('there are two', () => assert.equal(jobs.length, 2))
 
-  for (const job of jobs) {
-    test(`${Object.keys(job)[0]} runs commands that the page runs`, () => {
-      const commands = scriptsOf(job).flatMap(commandsOf)
-      assert.ok(commands.some((command) => command.startsWith('./svc up ')))
-      assert.ok(commands.includes('./svc down'))
-      for (const command of commands) assert.ok(isOwn(command) || ofPage.has(command), command)
-    })
-  }
-})
+    for (const job of jobs) {
+      test(`${Object.keys(job)[0]} runs commands that the page runs`, () => {
+        const commands = scriptsOf(job).flatMap(commandsOf)
+        assert.ok(commands.includes('npm test'))
+        const hasService = JSON.stringify(job).includes('"services"')
+        assert.equal(
+          commands.some((command) => start.test(command)),
+          !hasService,
+        )
+        assert.equal(commands.includes(end), !hasService)
+        for (const command of commands) assert.ok(isOwn(command) || ofPage.has(command), command)
+      })
+    }
+  })
