@@ -132,9 +132,7 @@ const clusterShape = z
   .object({
     state: z.enum(['unknown', 'paused', 'working', 'settled', 'short']),
     sentences: z.array(z.string()),
-    unavailable: serverProblemsShape.describe(
-      'The servers that cannot serve; `sentences` mentions them, too',
-    ),
+    unavailable: serverProblemsShape,
   })
   .meta({ title: 'ClusterExplanation' })
 
