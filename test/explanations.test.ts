@@ -19,7 +19,7 @@ const key = { dataSource: 'wiki', interval: { start: 0, end: 86_400_000 }, versi
 const id = segmentId(key)
 const coordinator = '/svc/coordinator/v1'
 // A notification usually takes about as long as the next request, so a single attempt would show little.
-const attempts = 50
+const attempts = 25
 
 interface Explanation {
   readonly state: string
@@ -30,7 +30,7 @@ const segment = `/datasources/wiki/segments/${encodeURIComponent(id)}`
 
 /** Returns the instance of the coordinator that is not the leader. */
 async function standby(): Promise<string> {
-  for (const instance of ['coordinator-1', 'coordinator-2']) {
+  for (const instance of ['coordinator', 'coordinator-2']) {
     const { status } = await cluster.at(instance).send({ path: `${coordinator}/isLeader` })
     if (status === 404) return instance
   }
