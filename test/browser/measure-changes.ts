@@ -1,137 +1,155 @@
 // Measures changes of a million segments in the console, on the cluster of a home: an edit that marks all segments of a
-// datasource as unused, its undo, and the compaction screen. node test/browser/measure-changes.ts HOME [DATASOURCE]
+// datasource as unused and its undo; the removal of a first rule that did so; and the compaction screen.
+// node test/browser/measure-changes.ts HOME [DATASOURCE [PHASE...]]; the phases are undo, restore, and compaction.
 
 import { accessToCluster } from '@svc/cli/client'
 import { homeLayout } from '@svc/cli/home'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { maxTaskSince, memoryOfPage, nowIn, observe } from './observe-page.ts'
 import { openBrowser, openPage } from './open-browser.ts'
 
-// Servers drop a million segments in about a minute.
+// Marking a million segments takes a while.
 const maxWaitMs = 300_000
 
-/** How long a step took, and the longest main-thread task during it (0: below 50 ms), in milliseconds. */
-interface Step {
-  readonly step: string
-  readonly milliseconds: number
-  readonly maxTaskMs: number
-}
+/**
+ * Does something, waits until the page shows it, and prints how long that took, the longest main-thread task during it (0:
+ * below 50 ms), and the memory of the page afterward.
+ */
+type Measure = (step: string, work: () => Promise<unknown>) => Promise<void>
 
-const steps: Step[] = []
+const measureIn =
+  (page: Page, browser: Browser): Measure =>
+  async (step, work) => {
+    const start = await nowIn(page)
+    await work()
+    const milliseconds = Math.round((await nowIn(page)) - start)
+    const maxTaskMs = await maxTaskSince(page, start)
+    const figures = { step, milliseconds, maxTaskMs, memoryMiB: await memoryOfPage(browser) }
+    process.stdout.write(`${JSON.stringify(figures)}\n`)
+  }
 
-/** Does something, waits until the page shows it, and records how long that took. */
-async function measureStep(page: Page, step: string, work: () => Promise<unknown>): Promise<void> {
-  const start = await nowIn(page)
-  await work()
-  const milliseconds = Math.round((await nowIn(page)) - start)
-  steps.push({ step, milliseconds, maxTaskMs: await maxTaskSince(page, start) })
-  process.stderr.write(`${step}: ${milliseconds} ms\n`)
-}
-
-/** Drops all data of the datasource that the page shows, watches the servers drop it, and undoes that. */
-async function measureLoss(page: Page, dataSource: string): Promise<void> {
-  const apply = page.getByRole('button', { name: 'Apply', exact: true })
+/** Applies an edit that drops all data of the datasource that the page shows. */
+async function measureLoss(page: Page, dataSource: string, measure: Measure): Promise<void> {
+  await page.getByRole('link', { name: 'Datasources', exact: true }).click()
+  await page.getByRole('link', { name: dataSource, exact: true }).click()
   await page.getByRole('button', { name: 'Add rule' }).click()
-  await measureStep(page, 'preview of the loss', async () => {
+  await measure('preview of the loss', async () => {
     await page.getByLabel('Action').selectOption('drop')
-    await page.getByLabel('Which data').selectOption('Forever')
-    await page
-      .getByText(/become unqueryable/)
-      .first()
-      .waitFor()
+    await page.getByLabel('Which data').selectOption({ label: 'forever' })
+    await page.getByText('To apply the edit, first confirm the loss.').waitFor()
   })
-  await measureStep(page, 'exact preview', () =>
-    page.getByText('To apply the edit, first confirm the loss.').waitFor(),
-  )
   await page.getByLabel(/to confirm the loss/).fill(dataSource)
-  await measureStep(page, 'apply', async () => {
-    await apply.click()
+  await measure('apply', async () => {
+    await page.getByRole('button', { name: 'Apply', exact: true }).click()
     await page.getByText('Applied.').waitFor()
   })
-  await measureStep(page, 'until no replica is left to drop', () =>
-    page.getByText('All replicas are where the rules require them.').waitFor(),
-  )
-  await measureStep(page, 'undo', async () => {
+}
+
+/** Drops all data, and undoes that before the servers have dropped it. */
+async function measureUndo(page: Page, dataSource: string, measure: Measure): Promise<void> {
+  await measureLoss(page, dataSource, measure)
+  await measure('undo', async () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
+    await page.getByText(/^Undone. Marking/).waitFor({ state: 'detached' })
   })
-  await measureStep(page, 'until no replica is left to load', () =>
-    page.getByText('Undone. All replicas are where the rules require them.').waitFor(),
-  )
+}
+
+/** Takes back the rule that drops all data, and marks the segments as used. */
+async function measureRestore(page: Page, _dataSource: string, measure: Measure): Promise<void> {
+  await page
+    .getByRole('button', { name: /^Remove/ })
+    .first()
+    .click()
+  await measure('apply', async () => {
+    await page.getByRole('button', { name: 'Apply', exact: true }).click()
+    await page.getByText('Applied.').waitFor()
+  })
+  const undo = page
+    .getByText(/^Marked .* as used/)
+    .locator('..')
+    .getByRole('button', { name: 'Undo' })
+  await measure('mark segments as used', async () => {
+    await page.getByRole('button', { name: /^Mark segments as used/ }).click()
+    await undo.and(page.locator(':enabled')).waitFor()
+  })
 }
 
 /** Opens the compaction screen, selects days, and previews, applies, and undoes a configuration. */
-async function measureCompaction(page: Page, dataSource: string): Promise<void> {
+async function measureCompaction(page: Page, dataSource: string, measure: Measure): Promise<void> {
   const link = page.getByRole('link', { name: 'Compaction', exact: true })
-  await measureStep(page, 'open the compaction screen', async () => {
+  await measure('open the compaction screen', async () => {
     await link.click()
     await page.getByRole('heading', { name: 'Policy comparison' }).waitFor()
   })
   await page.getByLabel('Datasource', { exact: true }).selectOption(dataSource)
-  await measureStep(page, 'preview of a configuration', async () => {
+  await measure('preview of a configuration', async () => {
     await page.getByRole('button', { name: 'Configure compaction' }).click()
     await page.getByRole('heading', { name: 'After this edit' }).waitFor()
   })
-  await measureStep(page, 'preview of an edit', async () => {
+  await measure('preview of an edit', async () => {
     await page.getByLabel('Skip offset from latest').fill('P90D')
     await page
       .getByText(/^was \d/)
       .first()
       .waitFor()
   })
-  await measureStep(page, 'apply a configuration', async () => {
+  await measure('apply a configuration', async () => {
     await page.getByRole('button', { name: 'Apply', exact: true }).click()
     await page.getByText('Applied.').waitFor()
   })
   const calendar = page.getByRole('group', { name: /Compaction calendar/ }).last()
-  await measureStep(page, 'until the calendar is shown', () => calendar.waitFor())
+  await measure('until the calendar is shown', () => calendar.waitFor())
   await calendar.focus()
-  await measureStep(page, 'select 20 days', async () => {
+  await measure('select 20 days', async () => {
     for (let day = 0; day < 20; day += 1) await page.keyboard.press('ArrowLeft')
     await page.getByRole('cell', { name: 'awaits compaction' }).first().waitFor()
   })
   for (const policy of ['Newest segments first', 'Most fragmented intervals first'])
-    await measureStep(page, `compare policies: ${policy}`, () =>
+    await measure(`compare policies: ${policy}`, () =>
       page
         .getByRole('region', { name: policy })
         .getByText(/^Selected: /)
         .waitFor(),
     )
-  await measureStep(page, 'undo the configuration', async () => {
+  await measure('undo the configuration', async () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
   })
 }
 
-async function measure(home: string, dataSource: string): Promise<object> {
+const phases: Readonly<Record<string, typeof measureLoss>> = {
+  undo: measureUndo,
+  restore: measureRestore,
+  compaction: measureCompaction,
+}
+
+async function run(home: string, dataSource: string, chosen: readonly string[]): Promise<void> {
   const { routerUrl, credentials } = accessToCluster(homeLayout(home))
   const [name, password] = credentials!.split(':') as [string, string]
   const browser = await openBrowser()
-  const { page, problems } = await openPage(browser)
-  const memoryMiB: Record<string, number> = {}
   try {
+    const { page, problems } = await openPage(browser)
     page.setDefaultTimeout(maxWaitMs)
     await page.addInitScript(observe)
     await page.goto(`${routerUrl}/console/datasources/${encodeURIComponent(dataSource)}`)
     await page.getByLabel('Name').fill(name)
     await page.getByLabel('Password').fill(password)
-    await measureStep(page, 'log in', async () => {
+    const measure = measureIn(page, browser)
+    await measure('log in', async () => {
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.getByRole('region', { name: 'Timeline' }).waitFor()
     })
-    await measureLoss(page, dataSource)
-    memoryMiB.afterUndo = await memoryOfPage(browser)
-    await measureCompaction(page, dataSource)
-    memoryMiB.afterCompaction = await memoryOfPage(browser)
-  } catch (error) {
-    process.stderr.write(`${error}\n`)
-    await page.screenshot({ path: '/tmp/h18/failed.png' })
+    for (const phase of chosen) {
+      process.stdout.write(`${phase}\n`)
+      await phases[phase]!(page, dataSource, measure)
+    }
+    process.stdout.write(`${JSON.stringify({ problems })}\n`)
   } finally {
     await browser.close()
   }
-  return { steps, memoryMiB, problems }
 }
 
-const [home, dataSource = 'simulated-1'] = process.argv.slice(2)
+const [home, dataSource = 'simulated-1', ...chosen] = process.argv.slice(2)
 if (home === undefined) throw new Error('Missing argument: the home of a running cluster')
-process.stdout.write(`${JSON.stringify(await measure(home, dataSource), null, 2)}\n`)
+await run(home, dataSource, chosen.length > 0 ? chosen : ['undo', 'compaction'])

@@ -18,17 +18,15 @@ export async function markSegments(
   }
 }
 
-/** Marks segments as used that drop rules marked as unused and the current rules keep. Returns their IDs. */
-export async function markKeptUsed(dataSource: string): Promise<string[]> {
-  const marked: string[][] = []
+/** Marks segments as used that drop rules marked as unused and the current rules keep. Yields their IDs, request by request. */
+export async function* markKeptUsed(dataSource: string): AsyncGenerator<readonly string[]> {
   for (let after: string | null = ''; after !== null; ) {
     const query: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`
-    const answer: { readonly segmentIds: string[]; readonly next: string | null } = await fetchJson(
+    const answer: { readonly segmentIds: readonly string[]; readonly next: string | null } = await fetchJson(
       `${rulesPathOf(dataSource)}/markUsed?ids${query}`,
       { method: 'POST' },
     )
-    marked.push(answer.segmentIds)
+    yield answer.segmentIds
     after = answer.next
   }
-  return marked.flat()
 }

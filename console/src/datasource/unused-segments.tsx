@@ -1,5 +1,6 @@
-import { countOf, formatBytes } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { maxUnusedSegments, type UnusedSegment, useCaller } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { sumOf } from '../sum-of.ts'
@@ -27,16 +28,24 @@ export function UnusedSegments({
   const queries = useQueryClient()
   const [marked, setMarked] = useDraft(lastMarked, dataSource)
   const { problem, isBusy, run } = useWork()
-  const mark = (work: () => Promise<Marked>) =>
+  const [undoneCount, setUndoneCount] = useState(0)
+  const restore = () =>
     run(async () => {
-      setMarked(await work())
+      let ids: readonly string[] = []
+      // A later request may fail, and what is marked until then can be undone.
+      for await (const more of markKeptUsed(dataSource)) {
+        ids = ids.concat(more)
+        if (ids.length > 0) setMarked({ ids, as: 'used' })
+      }
+      setMarked({ ids, as: 'used' })
       await queries.invalidateQueries()
     })
-  const restore = () => mark(async () => ({ ids: await markKeptUsed(dataSource), as: 'used' }))
   const undo = ({ ids, as }: Marked) =>
-    mark(async () => {
-      await markSegments(dataSource, ids, as === 'used' ? 'markUnused' : 'markUsed')
-      return { ids, as: as === 'used' ? 'unused' : 'used' }
+    run(async () => {
+      await markSegments(dataSource, ids, as === 'used' ? 'markUnused' : 'markUsed', setUndoneCount)
+      setMarked({ ids, as: as === 'used' ? 'unused' : 'used' })
+      setUndoneCount(0)
+      await queries.invalidateQueries()
     })
   if (unused.length === 0 && marked === undefined) return null
   const bytes = sumOf(unused, ({ size }) => size)
@@ -64,7 +73,7 @@ export function UnusedSegments({
       {marked && (
         <Outcome isBusy={isBusy} onUndo={marked.ids.length > 0 ? () => void undo(marked) : undefined}>
           {marked.ids.length > 0
-            ? `Marked ${countOf(marked.ids.length, 'segment')} as ${marked.as}.`
+            ? `Marked ${countOf(marked.ids.length, 'segment')} as ${marked.as}.${undoneCount > 0 ? ` Undone for ${formatCount(undoneCount)} of them.` : ''}`
             : 'No segments were marked as used: the current rules keep none of those that drop rules marked as unused.'}
         </Outcome>
       )}
