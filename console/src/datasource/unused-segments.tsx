@@ -28,24 +28,33 @@ export function UnusedSegments({
   const queries = useQueryClient()
   const [marked, setMarked] = useDraft(lastMarked, dataSource)
   const { problem, isBusy, run } = useWork()
-  const [undoneCount, setUndoneCount] = useState(0)
-  const restore = () =>
+  const [progress, setProgress] = useState<string>()
+  const work = (steps: () => Promise<void>) =>
     run(async () => {
+      try {
+        await steps()
+      } finally {
+        setProgress(undefined)
+        await queries.invalidateQueries()
+      }
+    })
+  const restore = () =>
+    work(async () => {
       let ids: readonly string[] = []
       // A later request may fail, and what is marked until then can be undone.
       for await (const more of markKeptUsed(dataSource)) {
         ids = ids.concat(more)
-        if (ids.length > 0) setMarked({ ids, as: 'used' })
+        setProgress(`Marking segments as used: ${formatCount(ids.length)} so far.`)
+        setMarked({ ids, as: 'used' })
       }
-      setMarked({ ids, as: 'used' })
-      await queries.invalidateQueries()
     })
   const undo = ({ ids, as }: Marked) =>
-    run(async () => {
-      await markSegments(dataSource, ids, as === 'used' ? 'markUnused' : 'markUsed', setUndoneCount)
-      setMarked({ ids, as: as === 'used' ? 'unused' : 'used' })
-      setUndoneCount(0)
-      await queries.invalidateQueries()
+    work(async () => {
+      const next = as === 'used' ? 'unused' : 'used'
+      await markSegments(dataSource, ids, next === 'used' ? 'markUsed' : 'markUnused', (count) =>
+        setProgress(`Marking segments as ${next}: ${formatCount(count)} of ${formatCount(ids.length)}.`),
+      )
+      setMarked({ ids, as: next })
     })
   if (unused.length === 0 && marked === undefined) return null
   const bytes = sumOf(unused, ({ size }) => size)
@@ -72,11 +81,14 @@ export function UnusedSegments({
       </div>
       {marked && (
         <Outcome isBusy={isBusy} onUndo={marked.ids.length > 0 ? () => void undo(marked) : undefined}>
-          {marked.ids.length > 0
-            ? `Marked ${countOf(marked.ids.length, 'segment')} as ${marked.as}.${undoneCount > 0 ? ` Undone for ${formatCount(undoneCount)} of them.` : ''}`
-            : 'No segments were marked as used: the current rules keep none of those that drop rules marked as unused.'}
+          {progress ?? markedText(marked)}
         </Outcome>
       )}
     </>
   )
 }
+
+const markedText = ({ ids, as }: Marked): string =>
+  ids.length > 0
+    ? `Marked ${countOf(ids.length, 'segment')} as ${as}.`
+    : 'No segments were marked as used: the current rules keep none of those that drop rules marked as unused.'
