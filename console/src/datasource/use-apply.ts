@@ -1,13 +1,12 @@
-import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
+import type { RuleJson } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
-import { fetchRules } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { datasourceAddress } from '../location.ts'
-import { inBytes, RequestFailure, send } from '../session/index.ts'
 import { useWork } from '../ui/index.ts'
 import { callWorker, SegmentIds } from '../web-worker/index.ts'
 import { markSegments } from './mark-segments.ts'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
+import { useRuleStore } from './use-rule-store.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 /** A change that was applied. */
@@ -28,14 +27,6 @@ export interface Marking {
   readonly isRunning: boolean
 }
 
-/** A change to store. */
-interface Change {
-  /** The stored rules that it is based on. */
-  readonly expected: readonly RuleJson[]
-  readonly list: readonly RuleJson[]
-  readonly note: ChangeNote
-}
-
 // The last change of each datasource. It can be undone until the rules change again. It outlives the screen,
 // because marking a million segments takes a while.
 const lastChanges = new Drafts<Applied>({
@@ -43,42 +34,12 @@ const lastChanges = new Drafts<Applied>({
   describe: (name) => ({ label: `undo for ${name}`, href: datasourceAddress(name) }),
 })
 
-/** Stores rules, unless another person has changed them in the meantime, and undoes the last change. */
+/** Applies an edit, unless another person has changed the rules in the meantime, and undoes the last change. */
 export function useApply(dataSource: string, edit: RulesEdit, stored: readonly RuleJson[]) {
   const queries = useQueryClient()
   const [applied, setApplied] = useDraft(lastChanges, dataSource)
+  const store = useRuleStore(dataSource)
   const { problem, isBusy, run } = useWork()
-
-  /** Fetches the stored rules, and shows them on the page. */
-  async function refetch() {
-    const current = await fetchRules(dataSource)
-    queries.setQueryData(['rules', dataSource], current)
-    return current
-  }
-
-  /** Stores a change. Returns the rules before and after it; undefined if another person has changed the rules. */
-  async function store({ expected, list, note }: Change) {
-    const before = await refetch()
-    if (!sameRules(before.own, expected)) return undefined
-    try {
-      await send(rulesPathOf(dataSource), {
-        method: 'POST',
-        body: list,
-        headers: {
-          'X-Svc-Author': inBytes(note.author),
-          'X-Svc-Comment': inBytes(note.comment),
-          // The rules may change between the two requests.
-          ...(before.version === undefined ? {} : { 'If-Match': before.version }),
-        },
-      })
-    } catch (error) {
-      const isConflict = error instanceof RequestFailure && error.status === 409
-      // Otherwise, the policy of the cluster forbids the change.
-      if (isConflict && (await refetch()).version !== before.version) return undefined
-      throw error
-    }
-    return { before: before.own, after: (await refetch()).own }
-  }
 
   /** Stores the rules from before a change. Returns this as a change. */
   async function restoreRules({ before, after }: Applied) {
