@@ -37,18 +37,13 @@ export function createNotices(settings: pg.ClientConfig): Notices {
   let mayHaveMissed = false
 
   function connect(): Connection {
-    const client = new pg.Client({ ...settings, keepAlive: true })
-    client.on('notification', ({ channel, payload }) => {
-      for (const onNotice of listeners.get(channel) ?? []) onNotice(payload ?? '')
-    })
-    for (const event of ['error', 'end'] as const) client.on(event, () => replace(client))
+    const client = createClient(settings, listeners, replace)
     const ready = client.connect().then(async () => {
       await client.query([...listeners.keys()].map((channel) => `LISTEN ${channel}`).join('; '))
       connection.isReady = true
-      if (!mayHaveMissed) return
+      if (mayHaveMissed)
+        for (const listener of [...listeners.values()].flatMap((all) => [...all])) listener(undefined)
       mayHaveMissed = false
-      for (const onNotice of [...listeners.values()].flatMap((ofChannel) => [...ofChannel]))
-        onNotice(undefined)
     })
     ready.catch(() => replace(client))
     const connection: Connection = { client, ready, isReady: false }
@@ -120,4 +115,18 @@ export function createNotices(settings: pg.ClientConfig): Notices {
       await disconnect()
     },
   }
+}
+
+/** Creates a client that passes notifications to the listeners of their channel. Calls `onBroken` when its connection breaks. */
+function createClient(
+  settings: pg.ClientConfig,
+  listeners: ReadonlyMap<string, ReadonlySet<OnNotice>>,
+  onBroken: (client: pg.Client) => void,
+): pg.Client {
+  const client = new pg.Client({ ...settings, keepAlive: true })
+  client.on('notification', ({ channel, payload }) => {
+    for (const onNotice of listeners.get(channel) ?? []) onNotice(payload ?? '')
+  })
+  for (const event of ['error', 'end'] as const) client.on(event, () => onBroken(client))
+  return client
 }
