@@ -5,7 +5,7 @@ import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
 import type { Settings } from '../config/index.ts'
 import { minTlsVersion } from '../tls/index.ts'
-import { createNotices, type Listener, type OnNotice } from './notices.ts'
+import { type Listener, Notices, type OnNotice } from './notices.ts'
 
 export { sql }
 
@@ -56,7 +56,7 @@ export function createDatabase(
     ssl: storeTls(settings),
   }
   const pool = createPool(connection, options.connections)
-  const notices = createNotices(connection)
+  const notices = new Notices(connection)
 
   async function transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const client = await onceMore(() => pool.connect()).catch((error) => Promise.reject(storeFailure(error)))
