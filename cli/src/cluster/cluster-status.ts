@@ -97,7 +97,7 @@ export async function clusterWork(
 /** Returns what a cluster says about itself, without the problems of `processes`. */
 export function sentencesBeside(
   processes: readonly Pick<ProcessStatus, 'url' | 'problem'>[],
-  { sentences, unavailable }: ClusterAnswer,
+  { sentences, unavailable = [] }: ClusterAnswer,
 ): readonly string[] {
   const shown = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
   const said = new Set(unavailableSentences(unavailable))
@@ -110,7 +110,8 @@ export function sentencesBeside(
 /** What a cluster says about itself; the sentences also mention the servers that cannot serve. */
 interface ClusterAnswer {
   readonly sentences: readonly string[]
-  readonly unavailable: readonly UnavailableServer[]
+  /** Undefined if the cluster was started by an earlier version of svc. */
+  readonly unavailable?: readonly UnavailableServer[]
 }
 
 interface ActiveFaults {

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { listOf, type Server } from './configuration.ts'
 
 /** The extensions of Druid and its community, whose types of authenticators, authorizers, and escalators are known. */
-export const druidExtensions: ReadonlySet<string> = new Set([
+const druidExtensions: ReadonlySet<string> = new Set([
   'aliyun-oss-extensions',
   'ambari-metrics-emitter',
   'dropwizard-emitter',
