@@ -4,6 +4,7 @@ import type { Mutation } from './hooks.ts'
 import type { SimulationPlan } from './schedule.ts'
 import type { SeedOutcome, SimulationOrder } from './worker-protocol.ts'
 
+const compileCache = fileURLToPath(new URL('../../.cache/compile', import.meta.url))
 const workerFile = fileURLToPath(new URL('./worker.ts', import.meta.url))
 // Most objects of a simulation live for a few events only: a larger space for new objects is collected less often.
 const workerOptions = ['--max-semi-space-size=64']
@@ -19,7 +20,12 @@ export interface SimulationProcess {
 export function startSimulationProcess(mutation?: Mutation): SimulationProcess {
   const child = fork(workerFile, [], {
     execArgv: workerOptions,
-    env: { ...process.env, ...(mutation && { SVC_TEST_MUTATION: JSON.stringify(mutation) }) },
+    env: {
+      // Compiling takes half of the start of a process.
+      NODE_COMPILE_CACHE: compileCache,
+      ...process.env,
+      ...(mutation && { SVC_TEST_MUTATION: JSON.stringify(mutation) }),
+    },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   let end: ((outcome: SeedOutcome) => void) | undefined

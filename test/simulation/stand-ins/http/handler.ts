@@ -97,7 +97,7 @@ async function answer(
   security: Security,
   onAnswered: (body: unknown, result: unknown) => void,
 ): Promise<void> {
-  const given = Object.fromEntries(new URLSearchParams(queryText))
+  const given = queryText === '' ? {} : Object.fromEntries(new URLSearchParams(queryText))
   const { headers } = request
   let leaving: AbortController | undefined
   const input = {

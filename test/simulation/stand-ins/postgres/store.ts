@@ -23,7 +23,7 @@ export class StoreTransaction {
   number = 0
   readonly changes = new Map<Table<unknown>, Map<string, Change>>()
   /** Payloads of notifications to send, by channel. */
-  readonly notices = new Map<string, Set<string>>()
+  notices: Map<string, Set<string>> | undefined
   /** The lock that it waits for. */
   waitsFor: string | undefined
 
@@ -182,7 +182,7 @@ export class Store {
     if (transaction.changes.size > 0) this.onCommit(transaction)
     for (const { reportedAs } of transaction.changes.keys())
       if (reportedAs !== undefined) this.notify('svc_tables', reportedAs)
-    for (const [channel, payloads] of transaction.notices)
+    for (const [channel, payloads] of transaction.notices ?? [])
       for (const payload of payloads) this.notify(channel, payload)
   }
 
@@ -382,8 +382,9 @@ export class StoreView {
   }
 
   notify(channel: string, payload = ''): void {
-    const payloads = this.transaction.notices.get(channel) ?? new Set()
-    this.transaction.notices.set(channel, payloads.add(payload))
+    this.transaction.notices ??= new Map()
+    const { notices } = this.transaction
+    notices.set(channel, (notices.get(channel) ?? new Set()).add(payload))
   }
 
   /** Undoes the changes of this statement. */
