@@ -6,7 +6,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
-import { jobsOf } from '../docs/ci-jobs.ts'
+import { jobsOf } from '../support/ci-jobs.ts'
 import { runTask } from '../support/flights.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { assertStopsAtOnce } from './support/assert-stops-at-once.ts'
@@ -145,12 +145,12 @@ test('an invalid value is reported with the name of its variable', async () => {
   assert.match(stderr, /^svc: Invalid value \[x\] for \[SVC_PROFILE\]: .*\n$/)
 })
 
-test('a job in GitLab can start the image as a service', async () => {
+test('the image becomes healthy with the settings of the GitLab job', async () => {
   const page = readFileSync(path.join(repositoryRoot, 'docs/how-to/one-container.md'), 'utf8')
   const { client: job } = jobsOf(page).find((job) => 'client' in job) as { client: GitLabJob }
   const [service] = job.services
   const url = new URL(job.variables.DRUID_URL)
-  const started = `${name}-service`
+  const container = `${name}-service`
   const servicePort = await freePort()
   const environment = Object.entries(service.variables).flatMap(([key, value]) => [
     '--env',
@@ -160,13 +160,13 @@ test('a job in GitLab can start the image as a service', async () => {
   assert.equal(url.hostname, service.alias)
   assert.equal(url.port, service.variables.HEALTHCHECK_TCP_PORT)
   try {
-    await docker('run', '--detach', '--name', started, ...published, ...environment, image)
-    await untilHealthy(started)
+    await docker('run', '--detach', '--name', container, ...published, ...environment, image)
+    await untilHealthy(container)
     const client = createHttpClient(`http://127.0.0.1:${servicePort}`)
     assert.deepEqual(await client.get('/druid/coordinator/v1/loadstatus'), {})
     client.close()
   } finally {
-    await runDocker(['rm', '--force', '--volumes', started])
+    await runDocker(['rm', '--force', '--volumes', container])
   }
 })
 

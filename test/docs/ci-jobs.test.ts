@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
-import { jobsOf } from './ci-jobs.ts'
+import { jobsOf } from '../support/ci-jobs.ts'
 import { readPage } from './read-page.ts'
 
 /** What the jobs of a page run first and last. A job that starts a service runs neither: the service is tested with the image. */

@@ -9,7 +9,7 @@ import { after, test } from 'node:test'
 import { explainCluster } from '@svc/domain/explanation'
 import { logFile, openHome, writeRunFile } from '../home/index.ts'
 import { identify } from '../processes/index.ts'
-import { clusterStatus, sentencesBeside } from './cluster-status.ts'
+import { clusterStatus, sentencesWithoutProblemsOf } from './cluster-status.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-status-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -69,7 +69,7 @@ test('shows the problem of each server once', () => {
     url: `https://${server}`,
     problem: index === 1 ? null : problem,
   }))
-  const said = (unavailable: typeof servers) =>
+  const sentencesFor = (unavailable: typeof servers) =>
     explainCluster({
       servers: [],
       isPaused: false,
@@ -82,11 +82,17 @@ test('shows the problem of each server once', () => {
       hasUsedSegments: false,
       nextRun: undefined,
     }).sentences
-  assert.equal(said(servers).length, 7)
-  assert.deepEqual(sentencesBeside(processes, { sentences: said(servers), unavailable: servers }), [
-    'The historical [127.0.0.1:8001] is not ready: certificate expired',
-    'The cluster has no used segments; there is nothing to load or drop',
-  ])
-  // It may be on another machine.
-  assert.equal(sentencesBeside([], { sentences: said(servers), unavailable: servers }).length, 7)
+  assert.equal(sentencesFor(servers).length, 7)
+  assert.deepEqual(
+    sentencesWithoutProblemsOf(processes, { sentences: sentencesFor(servers), unavailableServers: servers }),
+    [
+      'The historical [127.0.0.1:8001] is not ready: certificate expired',
+      'The cluster has no used segments; there is nothing to load or drop',
+    ],
+  )
+  // A server that is not in the list may run on another machine.
+  assert.equal(
+    sentencesWithoutProblemsOf([], { sentences: sentencesFor(servers), unavailableServers: servers }).length,
+    7,
+  )
 })

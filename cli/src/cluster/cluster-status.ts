@@ -78,8 +78,8 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
 }
 
 /**
- * Returns what the cluster of a home is doing and what is holding it up, in sentences: without the problems of `processes`, which
- * the status shows for each process. Returns none if the coordinator does not say: the state of its process shows why.
+ * Returns what the cluster of a home is doing and what is holding it up, in sentences. Omits the problems of `processes`, which
+ * the status shows next to each process. Returns none if the coordinator does not say: the state of its process shows why.
  */
 export async function clusterWork(
   home: HomeLayout,
@@ -87,7 +87,10 @@ export async function clusterWork(
 ): Promise<readonly string[]> {
   try {
     const path = '/svc/coordinator/v1/cluster/explain'
-    return sentencesBeside(processes, (await connectToCluster(home).send('GET', path)) as ClusterAnswer)
+    return sentencesWithoutProblemsOf(
+      processes,
+      (await connectToCluster(home).send('GET', path)) as ClusterAnswer,
+    )
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return []
@@ -95,15 +98,15 @@ export async function clusterWork(
 }
 
 /** Returns what a cluster says about itself, without the problems of `processes`. */
-export function sentencesBeside(
+export function sentencesWithoutProblemsOf(
   processes: readonly Pick<ProcessStatus, 'url' | 'problem'>[],
-  { sentences, unavailable = [] }: ClusterAnswer,
+  { sentences, unavailableServers = [] }: ClusterAnswer,
 ): readonly string[] {
-  const shown = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
-  const said = new Set(unavailableSentences(unavailable))
+  const shownServers = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
+  const problemSentences = new Set(unavailableSentences(unavailableServers))
   return [
-    ...unavailableSentences(unavailable.filter(({ server }) => !shown.has(server))),
-    ...sentences.filter((sentence) => !said.has(sentence)),
+    ...unavailableSentences(unavailableServers.filter(({ server }) => !shownServers.has(server))),
+    ...sentences.filter((sentence) => !problemSentences.has(sentence)),
   ]
 }
 
@@ -111,7 +114,7 @@ export function sentencesBeside(
 interface ClusterAnswer {
   readonly sentences: readonly string[]
   /** Undefined if the cluster was started by an earlier version of svc. */
-  readonly unavailable?: readonly UnavailableServer[]
+  readonly unavailableServers?: readonly UnavailableServer[]
 }
 
 interface ActiveFaults {

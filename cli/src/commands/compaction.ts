@@ -53,7 +53,7 @@ function addPreview(compaction: Command): void {
       '--schedule',
       'Simulate the next runs under each policy, and compare the compaction duty with compaction supervisors',
     )
-    .option('--slots <n>', 'Number of task slots of all workers (default: those of the cluster)')
+    .option('--slots <n>', 'Total number of task slots (default: those of the cluster)')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -120,7 +120,7 @@ async function printSchedule(
   process.stdout.write(`\n${room.speedText(schedule)}\n`)
   if (first.slots === 0)
     process.stdout.write(
-      'Compaction cannot use any task slots. To see the schedule of a cluster with 20 task slots, add --slots 20.\n',
+      'Compaction cannot use any task slots. If the cluster has none, --slots 20 shows the schedule of a cluster with 20.\n',
     )
 }
 

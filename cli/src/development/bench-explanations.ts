@@ -91,7 +91,7 @@ async function measure(cluster: Cluster, segments: number, requests: number) {
 
 type Get = (path: string) => Promise<unknown>
 
-// Each is followed by one without explanations that takes as long: what else the leader does meanwhile differs from window to window.
+// Windows with and without explanations alternate, because the other work of the leader varies over time.
 const windows = 6
 
 async function measureExplanations(paths: readonly string[], client: () => Get): Promise<ExplanationFigures> {
@@ -99,11 +99,11 @@ async function measureExplanations(paths: readonly string[], client: () => Get):
   // Compiles the code, and fills the caches of the login.
   for (const path of paths.slice(0, 100)) await explain(path)
   const explainMs: number[] = []
-  const [withThem, without] = [delayMeter(probe), delayMeter(probe)]
+  const [withExplanations, without] = [delayMeter(probe), delayMeter(probe)]
   const size = Math.ceil(paths.length / windows)
   for (let start = 0; start < paths.length; start += size) {
     const startedAt = performance.now()
-    await withThem.measure(async () => {
+    await withExplanations.measure(async () => {
       explainMs.push(...(await timeEach(paths.slice(start, start + size), explain)))
     })
     const tookMs = performance.now() - startedAt
@@ -112,20 +112,20 @@ async function measureExplanations(paths: readonly string[], client: () => Get):
   return {
     explainMs: latenciesOf(explainMs),
     withoutExplanations: without.figures(),
-    withExplanations: withThem.figures(),
+    withExplanations: withExplanations.figures(),
   }
 }
 
-/** Measures how long other work of the leader waits while something happens. */
+/** Measures how long other work of the leader waits while some work is done. */
 function delayMeter(get: Get) {
   const probeMs: number[] = []
   const loopDelays: LoopDelay[] = []
   return {
-    measure: async (happens: () => Promise<void>): Promise<void> => {
-      // The leader measures from one reading to the next.
+    measure: async (work: () => Promise<void>): Promise<void> => {
+      // Reading the figures starts a new measurement.
       await readLoopDelay(get)
       const probe = startProbe(get)
-      await happens()
+      await work()
       probeMs.push(...(await probe.stop()))
       loopDelays.push(await readLoopDelay(get))
     },

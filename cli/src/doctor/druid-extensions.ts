@@ -83,7 +83,7 @@ export const clientExtension = 'simple-client-sslcontext'
 export const loadedExtensions = (server: Server): readonly string[] | undefined =>
   listOf(server, 'druid.extensions.loadList')?.map((entry) => path.posix.basename(entry))
 
-/** Returns whether a server may load an extension that is not part of Druid, and that may add types. */
+/** Returns whether the list of extensions of a server has one that is not part of Druid. It may add types. */
 export const mayLoadOtherExtensions = (server: Server): boolean =>
   server.properties.has('druid.extensions.loadList') &&
   !loadedExtensions(server)?.every((extension) => druidExtensions.has(extension))

@@ -29,7 +29,7 @@ export class Secret {
     return this.#text.trim() !== this.#text
   }
 
-  /** Returns whether it contains bytes of its file that are not UTF-8. */
+  /** Returns whether it contains U+FFFD, which decoding puts in place of bytes that are not UTF-8. */
   hasInvalidBytes(): boolean {
     return this.#text.includes('\uFFFD')
   }

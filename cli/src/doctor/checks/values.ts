@@ -170,9 +170,9 @@ export const valueChecks: readonly Check[] = [
     find: ({ properties }) =>
       [properties.get('include') ?? []].flat().map((property) => ({
         at: property,
-        problem: 'The line includes another file, but Druid has no such property',
-        effect: 'Druid does not read the other file.',
-        fix: 'Copy the properties from the other file, and remove the line.',
+        problem: '[include] is not a property of Druid',
+        effect: 'Druid does not read the file that it names.',
+        fix: 'Copy the properties of that file into this one, and remove the line.',
       })),
   },
 ]

@@ -182,26 +182,26 @@ async function openStream(send: Send, baseUrl: string, request: ServiceCall): Pr
 }
 
 /**
- * Returns a signal that is aborted after a time, or with another signal. `end` must be called: it leaves neither a timer nor a
- * listener behind, of which servers that call each other often would have thousands.
+ * Returns a signal that is aborted after a time, or with another signal. `end` removes the timer and the listener when the request is
+ * over. Servers that call each other often would otherwise keep thousands.
  */
 function limitTime(timeoutMs: number, signal: AbortSignal | undefined) {
   const controller = new AbortController()
-  let isLate = false
+  let timedOut = false
   const timer = setTimeout(() => {
-    isLate = true
+    timedOut = true
     controller.abort()
   }, timeoutMs)
-  const leave = (): void => controller.abort(signal?.reason)
-  if (signal?.aborted) leave()
-  else signal?.addEventListener('abort', leave)
+  const abort = (): void => controller.abort(signal?.reason)
+  if (signal?.aborted) abort()
+  else signal?.addEventListener('abort', abort)
   return {
     signal: controller.signal,
     reasonOf: (error: unknown): string =>
-      isLate ? `no response within [${timeoutMs}] ms` : describeError(error),
+      timedOut ? `no response within [${timeoutMs}] ms` : describeError(error),
     end: (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', abort)
     },
   }
 }

@@ -115,7 +115,7 @@ describe('the number of waiting logins is limited', () => {
   const guesses = (limit: string, count: number) =>
     Array.from({ length: count }, (_, guess) => [limit, `guess-${guess}`] as const)
 
-  it('per limit: later logins do not take the place of earlier ones', () => {
+  it('per limit: earlier logins keep their places', () => {
     const waiting = open([['ann', 'right'], ...guesses('ann', 5000)])
     assert.equal(waiting.isFirst('ann', 'right'), true)
     waiting.verified('ann', 'right')
@@ -123,10 +123,10 @@ describe('the number of waiting logins is limited', () => {
     for (let guess = 0; guess < 4998; guess++) waiting.verified('ann', `guess-${guess}`)
     assert.equal(waiting.isFirst('ann', 'guess-4998'), true)
     waiting.verified('ann', 'guess-4998')
-    assert.equal(waiting.isFirst('ann', 'new'), true, 'the last guess found no place')
+    assert.equal(waiting.isFirst('ann', 'new'), true, 'the last guess was not queued')
   })
 
-  it('of all limits: those of the limit where none was added for the longest time are forgotten', () => {
+  it('of all limits: those of the limit without a new one for the longest time are dropped', () => {
     const others = Array.from({ length: 10 }, (_, other) => guesses(`limit-${other}`, 4999)).flat()
     const full = open([['ann', 'right']], others, guesses('last', 9))
     assert.equal(full.isFirst('ann', 'new'), false)

@@ -24,7 +24,8 @@ const maxWaitingOfAll = 50_000
  * Creates a queue in which logins that retry the same password go first, in order of their first retry. A user or
  * program that knows the password does this, while an attacker has no reason to repeat a guess. Later logins of a limit never take the
  * place of a waiting one, so a login waits only for those that retried before it. A login without a retry for
- * `timeoutMs` loses its place. After half of that time, others that are waiting no longer wait for it.
+ * `timeoutMs` loses its place. After half of that time, others that are waiting no longer wait for it. If too many
+ * wait in total, those of the limit that has had no new one for the longest time are dropped.
  */
 export function createWaitingLogins(now: () => number, timeoutMs: number): WaitingLogins {
   const firstRefusedAt = new Map<string, number>()

@@ -8,7 +8,7 @@ const tablesChannel = 'svc_tables'
 const watchedTables = ['segments', 'dynamic_configs'] as const
 
 /** A table whose changes the metadata store reports. */
-type WatchedTable = (typeof watchedTables)[number]
+export type WatchedTable = (typeof watchedTables)[number]
 
 /** Counts changes to tables of the metadata store, so that a reader knows whether what it has read is still current. */
 export interface TableChanges {

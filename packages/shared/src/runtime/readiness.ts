@@ -9,7 +9,7 @@ export interface Readiness {
    */
   setProblem(key: string, text: string | undefined): void
   /** Calls back whenever a problem is added, changed, or removed, until the returned function is called. */
-  onProblem(callback: () => void): () => void
+  onProblemsChange(callback: () => void): () => void
   /** Returns the current problems as one text; empty if there are none. */
   problems(): string
   /** Returns whether other servers can probably call this one. An unreachable server neither leads nor serves. */
@@ -33,7 +33,7 @@ export function createReadiness(): Readiness {
       else problems.set(key, text)
       for (const callback of callbacks) callback()
     },
-    onProblem: (callback) => {
+    onProblemsChange: (callback) => {
       callbacks.add(callback)
       return () => callbacks.delete(callback)
     },

@@ -34,8 +34,8 @@ export function saveProblems(database: Database, server: ReportingServer, readin
   }
   // Nothing can be published while the metadata store is unavailable.
   const loop = startLoop(problemLifeMs / 4, saveProblem, () => savePeriodMs)
-  // Problems may come and go quickly.
-  const unwatch = readiness.onProblem(() => {
+  // Waits first, because a problem may disappear right away.
+  const unwatch = readiness.onProblemsChange(() => {
     timer ??= setTimeout(() => {
       timer = undefined
       loop.wake()

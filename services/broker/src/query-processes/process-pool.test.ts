@@ -27,7 +27,7 @@ describe('the process of an expensive query', () => {
     assert.equal(pool.take('ann').child.pid, expensive.child.pid)
   })
 
-  it('starts another one for other callers', async (scope) => {
+  it('is replaced by a spare one for other callers', async (scope) => {
     const pool = openPool(scope, 2)
     const expensive = pool.take('ann')
     pool.slowDown(expensive, 'ann')
@@ -37,7 +37,7 @@ describe('the process of an expensive query', () => {
     assert.notEqual(spare.child.pid, expensive.child.pid)
   })
 
-  it('ends if there are too many of them', async (scope) => {
+  it('ends if too many of them are idle', async (scope) => {
     const pool = openPool(scope, 2)
     const expensive = ['ann', 'bob'].map((caller) => {
       const taken = pool.take(caller)
@@ -54,7 +54,7 @@ describe('the process of an expensive query', () => {
     assert.notEqual(pool.take('ann').child.pid, ended?.pid)
   })
 
-  it('ends after a while', async (scope) => {
+  it('ends when it has been idle for 10 s', async (scope) => {
     scope.mock.timers.enable({ apis: ['setInterval'] })
     const pool = openPool(scope, 2)
     const expensive = pool.take('ann')

@@ -18,7 +18,7 @@ export interface QueryProcess {
   /** Whether it can run another query after this one. */
   isUsable: boolean
   /** Undefined unless an expensive query has lowered its priority, which cannot be raised again. */
-  slow: { readonly caller: string; readonly until: number } | undefined
+  slow: { readonly caller: string; readonly untilMs: number } | undefined
   /** Resolves when its canceled query has ended, and all bytes of the result have been read. */
   ending: Promise<void> | undefined
   idleTimer: NodeJS.Timeout | undefined
@@ -26,8 +26,8 @@ export interface QueryProcess {
 
 // Time after which an idle process is stopped to free its memory.
 const idleMs = 30_000
-// Time after an expensive query in which other queries of its caller run in the same slow process, if one is free. Starting another
-// one for each takes CPU time from other callers.
+// For this long after an expensive query, queries of its caller use the slow process again. Starting a process for each of them would
+// take CPU time from other callers.
 const slowMs = 10_000
 // Queries have a lower priority than servers: a server that does not get its turn cannot accept connections in time.
 const niceness = 5
@@ -64,7 +64,7 @@ export class ProcessPool {
    * other callers.
    */
   slowDown(used: QueryProcess, caller: string): void {
-    used.slow = { caller, until: performance.now() + slowMs }
+    used.slow = { caller, untilMs: performance.now() + slowMs }
     lowerPriority(used.child.pid, lowestPriority)
     this.startSpares()
   }
@@ -72,7 +72,7 @@ export class ProcessPool {
   /** Keeps a process for another query, or kills it if it cannot run one. */
   giveBack(used: QueryProcess): void {
     this.inUse -= 1
-    const isOutdated = used.slow !== undefined && performance.now() >= used.slow.until
+    const isOutdated = used.slow !== undefined && performance.now() >= used.slow.untilMs
     if (used.isUsable && !isOutdated && !this.stopped) this.keep(used)
     else used.child.kill('SIGKILL')
     if (this.inUse === 0) for (const notify of this.onUnused) notify()
@@ -139,7 +139,7 @@ export class ProcessPool {
     this.idle.push(process)
     const { slow } = process
     if (slow) {
-      process.idleTimer = setInterval(() => this.end(process), slow.until - performance.now())
+      process.idleTimer = setInterval(() => this.end(process), slow.untilMs - performance.now())
       const slowOnes = this.idle.filter((one) => one.slow)
       if (slowOnes.length > maxLong(this.maxRunning)) this.end(slowOnes[0] as QueryProcess)
     } else {

@@ -132,7 +132,7 @@ const clusterShape = z
   .object({
     state: z.enum(['unknown', 'paused', 'working', 'settled', 'short']),
     sentences: z.array(z.string()),
-    unavailable: serverProblemsShape,
+    unavailableServers: serverProblemsShape,
   })
   .meta({ title: 'ClusterExplanation' })
 

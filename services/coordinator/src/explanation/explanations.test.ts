@@ -163,7 +163,7 @@ describe('the explanation of a segment', () => {
     assert.deepEqual(await explanations.ofCluster(stateReader), {
       state: 'settled',
       sentences: ['The cluster has no used segments that you may read; there is nothing to load or drop'],
-      unavailable: [],
+      unavailableServers: [],
     })
     assert.deepEqual((await explanations.ofTier('secret', operator)).sentences, [textOf('secret')])
     assert.deepEqual((await explanations.ofTier('open', wikiReader)).sentences, [textOf('open')])
@@ -198,7 +198,7 @@ describe('the explanation of a segment', () => {
         'The next duty run starts in 3 s',
         'Tier [hot] does not load 1 replica because the servers that have space failed to load them',
       ],
-      unavailable: [],
+      unavailableServers: [],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
     assert.match(

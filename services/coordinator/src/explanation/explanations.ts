@@ -107,7 +107,7 @@ export interface Explanations {
 
 /** What the cluster is doing, with the servers that cannot serve, which the sentences mention, too. */
 interface ClusterAnswer extends ClusterExplanation {
-  readonly unavailable: readonly UnavailableServer[]
+  readonly unavailableServers: readonly UnavailableServer[]
 }
 
 /** An explanation in sentences. */
@@ -224,13 +224,13 @@ async function explainWork(
   forecastOf: ForecastOf,
 ): Promise<ClusterAnswer> {
   const { table } = state.segments
-  const [{ config, current, readable, nextRun, shortages }, unavailable] = await Promise.all([
+  const [{ config, current, readable, nextRun, shortages }, unavailableServers] = await Promise.all([
     outlookOf(state, caller, forecastOf),
     loadUnavailableServers(state.context),
   ])
   const explained = explainCluster({
     ...current,
-    unavailable,
+    unavailable: unavailableServers,
     isPaused: config.pauseCoordination,
     seesCluster: readable.all,
     shortages: shortageSentences(shortages, shortageView(readable)),
@@ -243,7 +243,7 @@ async function explainWork(
         ? undefined
         : { inMs: nextRun.inMs, totals: nextRun.forecast.totals(readable.has) },
   })
-  return { ...explained, unavailable }
+  return { ...explained, unavailableServers }
 }
 
 async function workOf(

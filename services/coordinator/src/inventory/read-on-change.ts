@@ -4,11 +4,11 @@
  */
 export function readOnChange<Value>(
   read: () => Promise<Value>,
-  countOfChanges: () => number | undefined,
+  changeCount: () => number | undefined,
 ): () => Promise<Value> {
   let last: { readonly value: Promise<Value>; readonly changes: number } | undefined
   return () => {
-    const changes = countOfChanges()
+    const changes = changeCount()
     if (last !== undefined && last.changes === changes) return last.value
     const value = read()
     if (changes === undefined) return value

@@ -25,8 +25,8 @@ export interface SegmentInventory {
 
 // The metadata store keeps removals for 24 hours. After half of that without a read, everything is read again.
 const maxCursorAgeMs = 12 * 60 * 60 * 1000
-// Without changes, a read keeps the cursor young.
-const maxUnreadMs = maxCursorAgeMs / 2
+// The segments are read at least this often, even without changes, so that the cursor does not expire.
+const maxReadIntervalMs = maxCursorAgeMs / 2
 
 const unknownChanges = { catchUp: async () => undefined, countOf: () => undefined }
 
@@ -87,7 +87,7 @@ export function createSegmentInventory(
     refreshIfChanged: async () => {
       await changes.catchUp()
       const current = changes.countOf('segments')
-      if (current === undefined || current !== readChanges || nowMs() - readAtMs > maxUnreadMs)
+      if (current === undefined || current !== readChanges || nowMs() - readAtMs > maxReadIntervalMs)
         await refresh.run()
     },
     abandonRead: () => {
