@@ -82,17 +82,16 @@ async function measureCompaction(page: Page, dataSource: string, measure: Measur
     await link.click()
     await page.getByRole('heading', { name: 'Policy comparison' }).waitFor()
   })
-  await page.getByLabel('Datasource', { exact: true }).selectOption(dataSource)
+  await page.locator('aside select').first().selectOption(dataSource)
   await measure('preview of a configuration', async () => {
     await page.getByRole('button', { name: 'Configure compaction' }).click()
     await page.getByRole('heading', { name: 'After this edit' }).waitFor()
   })
+  const skipped = page.getByRole('row', { name: /^Skipped/ })
+  const before = (await skipped.textContent())!
   await measure('preview of an edit', async () => {
     await page.getByLabel('Skip offset from latest').fill('P90D')
-    await page
-      .getByText(/^was \d/)
-      .first()
-      .waitFor()
+    await skipped.filter({ hasNotText: before }).waitFor()
   })
   await measure('apply a configuration', async () => {
     await page.getByRole('button', { name: 'Apply', exact: true }).click()
@@ -138,7 +137,7 @@ async function run(home: string, dataSource: string, chosen: readonly string[]):
     const measure = measureIn(page, browser)
     await measure('log in', async () => {
       await page.getByRole('button', { name: 'Log in' }).click()
-      await page.getByRole('region', { name: 'Timeline' }).waitFor()
+      await page.getByRole('button', { name: 'Add rule' }).waitFor()
     })
     for (const phase of chosen) {
       process.stdout.write(`${phase}\n`)

@@ -1,16 +1,19 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { maxUnusedSegments, type UnusedSegment, useCaller } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { sumOf } from '../sum-of.ts'
 import { Outcome, Problem, useWork } from '../ui/index.ts'
+import type { Ids } from '../web-worker/index.ts'
 import { markKeptUsed, markSegments } from './mark-segments.ts'
 
 /** The segments that were marked last, and as what. */
 interface Marked {
-  readonly ids: readonly string[]
+  /** Their IDs, in parts that take little memory. */
+  readonly parts: readonly Ids[]
   readonly as: 'used' | 'unused'
+  /** What is still being marked; undefined if nothing is. */
+  readonly progress?: string | undefined
 }
 
 // It outlives the screen, so that it can be undone.
@@ -28,34 +31,41 @@ export function UnusedSegments({
   const queries = useQueryClient()
   const [marked, setMarked] = useDraft(lastMarked, dataSource)
   const { problem, isBusy, run } = useWork()
-  const [progress, setProgress] = useState<string>()
-  const work = (steps: () => Promise<void>) =>
+  const restore = () =>
     run(async () => {
+      let parts: readonly Ids[] = []
+      const show = (progress?: string) => setMarked({ parts, as: 'used', progress })
+      show('Marking segments as used.')
+      // A later request may fail, and what is marked until then can be undone.
       try {
-        await steps()
+        for await (const part of markKeptUsed(dataSource)) {
+          parts = [...parts, part]
+          show(`Marking segments as used: ${formatCount(countIn(parts))} so far.`)
+        }
       } finally {
-        setProgress(undefined)
+        show()
         await queries.invalidateQueries()
       }
     })
-  const restore = () =>
-    work(async () => {
-      let ids: readonly string[] = []
-      // A later request may fail, and what is marked until then can be undone.
-      for await (const more of markKeptUsed(dataSource)) {
-        ids = ids.concat(more)
-        setProgress(`Marking segments as used: ${formatCount(ids.length)} so far.`)
-        setMarked({ ids, as: 'used' })
+  const undo = ({ parts, as }: Marked) =>
+    run(async () => {
+      const next = as === 'used' ? 'unused' : 'used'
+      let isDone = false
+      try {
+        for (const [index, part] of parts.entries()) {
+          await markSegments(dataSource, part, next === 'used' ? 'markUsed' : 'markUnused')
+          const count = formatCount(countIn(parts.slice(0, index + 1)))
+          const progress = `Marking segments as ${next}: ${count} of ${formatCount(countIn(parts))}.`
+          setMarked({ parts, as, progress })
+        }
+        isDone = true
+      } finally {
+        setMarked({ parts, as: isDone ? next : as })
+        await queries.invalidateQueries()
       }
     })
-  const undo = ({ ids, as }: Marked) =>
-    work(async () => {
-      const next = as === 'used' ? 'unused' : 'used'
-      await markSegments(dataSource, ids, next === 'used' ? 'markUsed' : 'markUnused', (count) =>
-        setProgress(`Marking segments as ${next}: ${formatCount(count)} of ${formatCount(ids.length)}.`),
-      )
-      setMarked({ ids, as: next })
-    })
+  // The screen may show this elsewhere once there are used segments, while the requests continue.
+  const isMarking = isBusy || marked?.progress !== undefined
   if (unused.length === 0 && marked === undefined) return null
   const bytes = sumOf(unused, ({ size }) => size)
   const atLeast = unused.length === maxUnusedSegments ? 'At least ' : ''
@@ -70,7 +80,7 @@ export function UnusedSegments({
         {unused.length > 0 && caller?.datasource?.write && (
           <button
             type="button"
-            disabled={isBusy}
+            disabled={isMarking}
             title="Applies only to segments that drop rules marked as unused and that the current rules keep"
             onClick={() => void restore()}
           >
@@ -80,15 +90,17 @@ export function UnusedSegments({
         {problem && <Problem>{problem}</Problem>}
       </div>
       {marked && (
-        <Outcome isBusy={isBusy} onUndo={marked.ids.length > 0 ? () => void undo(marked) : undefined}>
-          {progress ?? markedText(marked)}
+        <Outcome isBusy={isMarking} onUndo={countIn(marked.parts) > 0 ? () => void undo(marked) : undefined}>
+          {marked.progress ?? markedText(marked)}
         </Outcome>
       )}
     </>
   )
 }
 
-const markedText = ({ ids, as }: Marked): string =>
-  ids.length > 0
-    ? `Marked ${countOf(ids.length, 'segment')} as ${as}.`
+const countIn = (parts: readonly Ids[]): number => sumOf(parts, ({ length }) => length)
+
+const markedText = ({ parts, as }: Marked): string =>
+  countIn(parts) > 0
+    ? `Marked ${countOf(countIn(parts), 'segment')} as ${as}.`
     : 'No segments were marked as used: the current rules keep none of those that drop rules marked as unused.'

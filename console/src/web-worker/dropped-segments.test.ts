@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { finish } from '@svc/domain/steps'
-import { droppedSegmentsIn, droppedSegmentsOf, SegmentIds } from './dropped-segments.ts'
+import { compactIds, droppedSegmentsIn, droppedSegmentsOf, SegmentIds } from './dropped-segments.ts'
 
 const dayMs = 86_400_000
 
@@ -51,4 +51,17 @@ test('composes the ids of the segments that the coordinator drops', () => {
     'wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v1_1',
     'wiki_2026-01-04T00:00:00.000Z_2026-01-05T00:00:00.000Z_v4_4',
   ])
+})
+
+test('keeps ids in a compact form, or as they are if they cannot be parsed', () => {
+  const ids = [
+    'wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v1',
+    'wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v1_7',
+    'wiki_2026-01-02T00:00:00.000Z_2026-01-03T00:00:00.000Z_v2_1',
+  ]
+  const compact = compactIds('wiki', ids)
+  assert.ok(compact instanceof SegmentIds)
+  assert.deepEqual(compact.slice(0, compact.length), ids)
+  const other = [...ids, 'wiki_sometime']
+  assert.equal(compactIds('wiki', other), other)
 })
