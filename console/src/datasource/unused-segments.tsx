@@ -19,15 +19,8 @@ interface Marked {
 // It outlives the screen, so that it can be undone.
 const lastMarked = new Drafts<Marked>()
 
-/** How much unused data there is, and a button that makes what the rules keep queryable again. */
-export function UnusedSegments({
-  dataSource,
-  unused,
-}: {
-  readonly dataSource: string
-  readonly unused: readonly UnusedSegment[]
-}) {
-  const { data: caller } = useCaller(dataSource)
+/** Marks segments as used, undoes that, and says how far it is. */
+function useMarking(dataSource: string) {
   const queries = useQueryClient()
   const [marked, setMarked] = useDraft(lastMarked, dataSource)
   const { problem, isBusy, run } = useWork()
@@ -66,6 +59,19 @@ export function UnusedSegments({
     })
   // The screen may show this elsewhere once there are used segments, while the requests continue.
   const isMarking = isBusy || marked?.progress !== undefined
+  return { marked, problem, isMarking, restore, undo }
+}
+
+/** How much unused data there is, and a button that makes what the rules keep queryable again. */
+export function UnusedSegments({
+  dataSource,
+  unused,
+}: {
+  readonly dataSource: string
+  readonly unused: readonly UnusedSegment[]
+}) {
+  const { data: caller } = useCaller(dataSource)
+  const { marked, problem, isMarking, restore, undo } = useMarking(dataSource)
   if (unused.length === 0 && marked === undefined) return null
   const bytes = sumOf(unused, ({ size }) => size)
   const atLeast = unused.length === maxUnusedSegments ? 'At least ' : ''
