@@ -26,7 +26,7 @@ import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { RuleDifferences } from './rule-changes.tsx'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
 import { linkToRules } from './rules-link.ts'
-import { type Applied, type Marking, useApply } from './use-apply.ts'
+import { type Marking, useApply } from './use-apply.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 interface ReviewInput {
@@ -81,35 +81,25 @@ export function ReviewPanel(input: ReviewInput) {
 
 /** What was applied or undone last, with a button that takes it back. */
 function LastChange({
-  apply,
+  apply: { applied, problem, isBusy, undo },
   view,
   isFuture,
 }: Pick<ReviewInput, 'view' | 'isFuture'> & { readonly apply: Apply }) {
-  const { applied, undoProblem } = apply
-  return (
-    <>
-      {applied && <AppliedChange applied={applied} apply={apply} view={view} isFuture={isFuture} />}
-      {undoProblem && <Problem>{undoProblem}</Problem>}
-    </>
-  )
-}
-
-function AppliedChange({
-  applied: { isUndone, marking },
-  apply: { isBusy, undo },
-  view,
-  isFuture,
-}: Pick<ReviewInput, 'view' | 'isFuture'> & { readonly applied: Applied; readonly apply: Apply }) {
+  if (!applied) return null
+  const { isUndone, marking } = applied
   const undoLabel = marking?.isRunning === false ? 'Try again' : 'Undo'
   const canUndo = !isUndone || marking?.isRunning === false
   return (
-    <Outcome isBusy={isBusy} label={undoLabel} onUndo={canUndo ? () => void undo() : undefined}>
-      <b>{isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
-      {marking
-        ? markingText(marking)
-        : // A preview of the future does not show what the change still does.
-          !isFuture && remainingText(view)}
-    </Outcome>
+    <>
+      <Outcome isBusy={isBusy} label={undoLabel} onUndo={canUndo ? () => void undo() : undefined}>
+        <b>{isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
+        {marking
+          ? markingText(marking)
+          : // A preview of the future does not show what the change still does.
+            !isFuture && remainingText(view)}
+      </Outcome>
+      {problem && <Problem>{problem}</Problem>}
+    </>
   )
 }
 

@@ -1,6 +1,5 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { datasourceAddress } from '../location.ts'
 import { useWork } from '../ui/index.ts'
@@ -11,7 +10,7 @@ import { useRuleStore } from './use-rule-store.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 /** A change that was applied. */
-export interface Applied {
+interface Applied {
   /** The rules before and after it. */
   readonly before: readonly RuleJson[]
   readonly after: readonly RuleJson[]
@@ -41,7 +40,6 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
   const [applied, setApplied] = useDraft(lastChanges, dataSource)
   const store = useRuleStore(dataSource)
   const { problem, isBusy, run } = useWork()
-  const [isUndo, setIsUndo] = useState(false)
 
   /** Stores the rules from before a change. Returns this as a change. */
   async function restoreRules({ before, after }: Applied) {
@@ -71,14 +69,10 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
 
   return {
     applied: applied && sameRules(applied.after, stored) ? applied : undefined,
-    /** Why the edit was not applied. */
-    problem: isUndo ? undefined : problem,
-    /** Why the last change was not undone. */
-    undoProblem: isUndo ? problem : undefined,
+    problem,
     isBusy,
     apply: (list: readonly RuleJson[], note: ChangeNote) =>
       run(async () => {
-        setIsUndo(false)
         const dropped = await callWorker('dropped', { dataSource, rules: list })
         const change = await store({ expected: edit.base, list, note })
         // The page now shows the change of the other person.
@@ -89,7 +83,6 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
       }),
     undo: () =>
       run(async () => {
-        setIsUndo(true)
         if (!applied) return
         const undone = applied.isUndone ? applied : { ...applied, ...(await restoreRules(applied)) }
         if (undone.dropped) await markDropped(undone, undone.dropped)
