@@ -1,5 +1,5 @@
 // Measures changes of a million segments in the console, on the cluster of a home: an edit that marks all segments of a
-// datasource as unused and its undo; the removal of a first rule that did so; and the compaction screen.
+// datasource as unused, and its undo; the removal of a rule that drops all data; and the compaction screen.
 // node test/browser/measure-changes.ts HOME [DATASOURCE [PHASE...]]; the phases are undo, restore, and compaction.
 
 import { accessToCluster } from '@svc/cli/client'
@@ -12,7 +12,7 @@ import { openBrowser, openPage } from './open-browser.ts'
 const maxWaitMs = 300_000
 
 /**
- * Does something, waits until the page shows it, and prints how long that took, the longest main-thread task during it (0:
+ * Performs a step, waits until the page shows it, and prints how long that took, the longest main-thread task during it (0:
  * below 50 ms), and the memory of the page afterward.
  */
 type Measure = (step: string, work: () => Promise<unknown>) => Promise<void>
@@ -55,7 +55,7 @@ async function measureUndo(page: Page, dataSource: string, measure: Measure): Pr
   })
 }
 
-/** Takes back the rule that drops all data, and marks the segments as used. */
+/** Removes the rule that drops all data, and marks the segments as used. */
 async function measureRestore(page: Page, _dataSource: string, measure: Measure): Promise<void> {
   await page
     .getByRole('button', { name: /^Remove/ })

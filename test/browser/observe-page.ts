@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 
 // Code for the page is text, because tests have no types of browsers.
-/** Code that observes a page: its long tasks, and when its timeline is repainted. It is run before the page. */
+/** Code that observes a page: its long tasks, and when its timeline is repainted. Run it before the code of the page. */
 export const observe = `(() => {
   const tasks = []
   new PerformanceObserver((list) => {

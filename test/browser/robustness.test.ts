@@ -441,7 +441,7 @@ describe('the console, when something unusual happens', { skip }, () => {
     )
     await button('Undo').click()
     await text('Marking segments as used: 0 of 30.').waitFor()
-    await text('Unsaved: undo for koalas').waitFor()
+    await text('Unsaved: undo in progress for koalas').waitFor()
     assert.equal(await button('Undo').count(), 0)
     marking.resolve()
     await text('Only 0 of 30 segments are marked as used.').waitFor()

@@ -6,8 +6,8 @@ import { useWork } from '../ui/index.ts'
 import { callWorker, SegmentIds } from '../web-worker/index.ts'
 import { markSegments } from './mark-segments.ts'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
-import { useRuleStore } from './use-rule-store.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
+import { useStoreRules } from './use-store-rules.ts'
 
 /** A change that was applied. */
 interface Applied {
@@ -31,17 +31,17 @@ export interface Marking {
 // because marking a million segments takes a while.
 const lastChanges = new Drafts<Applied>({
   isUnsaved: ({ marking }) => marking?.isRunning === true,
-  describe: (name) => ({ label: `undo for ${name}`, href: datasourceAddress(name) }),
+  describe: (name) => ({ label: `undo in progress for ${name}`, href: datasourceAddress(name) }),
 })
 
 /** Applies an edit, unless another person has changed the rules in the meantime, and undoes the last change. */
 export function useApply(dataSource: string, edit: RulesEdit, stored: readonly RuleJson[]) {
   const queries = useQueryClient()
   const [applied, setApplied] = useDraft(lastChanges, dataSource)
-  const store = useRuleStore(dataSource)
+  const store = useStoreRules(dataSource)
   const { problem, isBusy, run } = useWork()
 
-  /** Stores the rules from before a change. Returns this as a change. */
+  /** Stores the rules from before a change. Returns the rules before and after that. */
   async function restoreRules({ before, after }: Applied) {
     const note = { author: '', comment: 'Undo in the console' }
     const change = await store({ expected: after, list: before, note })

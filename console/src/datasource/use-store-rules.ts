@@ -16,7 +16,7 @@ interface Change {
  * Returns a function that stores a change, and returns the rules before and after it; undefined if another person has changed the
  * rules in the meantime.
  */
-export function useRuleStore(dataSource: string) {
+export function useStoreRules(dataSource: string) {
   const queries = useQueryClient()
 
   /** Fetches the stored rules, and shows them on the page. */
