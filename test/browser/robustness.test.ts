@@ -444,7 +444,7 @@ describe('the console, when something unusual happens', { skip }, () => {
     await text('Unsaved: undo in progress for koalas').waitFor()
     assert.equal(await button('Undo').count(), 0)
     marking.resolve()
-    await text('Only 0 of 30 segments are marked as used.').waitFor()
+    await text('Marked 0 of 30 segments as used.').waitFor()
     await button('Try again').click()
     await text('Undone. All replicas').waitFor()
     assert.equal(await count('segments'), 30)

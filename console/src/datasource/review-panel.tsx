@@ -107,7 +107,7 @@ function LastChange({
 const markingText = ({ marked, total, isRunning }: Marking): string =>
   isRunning
     ? `Marking segments as used: ${formatCount(marked)} of ${formatCount(total)}.`
-    : `Only ${formatCount(marked)} of ${countOf(total, 'segment')} are marked as used.`
+    : `Marked ${formatCount(marked)} of ${countOf(total, 'segment')} as used.`
 
 const sentence = (message: string, dataSource: string): string =>
   capitalized(visible(message.replace(`Datasource [${dataSource}]: `, ''))).replace(/[^.]$/, '$&.')
