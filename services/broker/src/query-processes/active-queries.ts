@@ -50,7 +50,7 @@ interface OwnQueries {
 }
 
 // CPU time after which a query gets a lower priority, when it runs alone and alongside other queries. Not run time: a
-// short query that others slow down keeps its priority. The process serves no other caller after that, so this is about
+// short query that others slow down keeps its priority. The process serves no other query after that, so this is about
 // as much as the start of a process takes.
 const yieldAfterCpuMs = 2000
 const yieldToOthersAfterCpuMs = 250

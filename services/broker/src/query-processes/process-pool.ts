@@ -17,8 +17,6 @@ export interface QueryProcess {
   isReady: boolean
   /** Whether it can run another query after this one. */
   isUsable: boolean
-  /** Undefined unless an expensive query has lowered its priority, which cannot be raised again. */
-  slow: { readonly caller: string; readonly untilMs: number } | undefined
   /** Resolves when its canceled query has ended, and all bytes of the result have been read. */
   ending: Promise<void> | undefined
   idleTimer: NodeJS.Timeout | undefined
@@ -26,12 +24,8 @@ export interface QueryProcess {
 
 // Time after which an idle process is stopped to free its memory.
 const idleMs = 30_000
-// For this long after an expensive query, queries of its caller use the slow process again. Starting a process for each of them would
-// take CPU time from other callers.
-const slowMs = 10_000
 // Queries have a lower priority than servers: a server that does not get its turn cannot accept connections in time.
 const niceness = 5
-const lowestPriority = 19
 
 /** Query processes in use and idle ones. */
 export class ProcessPool {
@@ -53,27 +47,16 @@ export class ProcessPool {
     return this.stopped
   }
 
-  /** Returns an idle process for a query of a caller, or starts one. */
-  take(caller: string): QueryProcess {
+  /** Returns an idle process, or starts one. */
+  take(): QueryProcess {
     this.inUse += 1
-    return this.takeIdle(caller) ?? this.start()
-  }
-
-  /**
-   * Gives the process of an expensive query little CPU time while others need it. Meanwhile, spare processes start for queries of
-   * other callers.
-   */
-  slowDown(used: QueryProcess, caller: string): void {
-    used.slow = { caller, untilMs: performance.now() + slowMs }
-    lowerPriority(used.child.pid, lowestPriority)
-    this.startSpares()
+    return this.takeIdle() ?? this.start()
   }
 
   /** Keeps a process for another query, or kills it if it cannot run one. */
   giveBack(used: QueryProcess): void {
     this.inUse -= 1
-    const isOutdated = used.slow !== undefined && performance.now() >= used.slow.untilMs
-    if (used.isUsable && !isOutdated && !this.stopped) this.keep(used)
+    if (used.isUsable && !this.stopped) this.keep(used)
     else used.child.kill('SIGKILL')
     if (this.inUse === 0) for (const notify of this.onUnused) notify()
   }
@@ -82,7 +65,7 @@ export class ProcessPool {
    * Starts processes, one after the other, until there are enough for the short queries that may run next to an expensive query, so
    * that they do not wait for one to start.
    */
-  private startSpares(): void {
+  startSpares(): void {
     const isStarting = this.idle.some(({ isReady }) => !isReady)
     if (this.stopped || isStarting || this.usableCount >= this.minUsable) return
     const spare = this.start()
@@ -109,9 +92,9 @@ export class ProcessPool {
     for (const { child } of this.all) child.kill('SIGKILL')
   }
 
-  /** Number of processes that can run queries of all callers: not those of expensive queries. */
+  /** Number of processes that can run another query: not those of expensive queries. */
   private get usableCount(): number {
-    return [...this.all].filter(({ isUsable, slow }) => isUsable && slow === undefined).length
+    return [...this.all].filter(({ isUsable }) => isUsable).length
   }
 
   /** Number of processes that are reserved for short queries. */
@@ -119,41 +102,22 @@ export class ProcessPool {
     return Math.max(1, this.maxRunning - maxLong(this.maxRunning))
   }
 
-  /** Takes a slow process of the caller if there is one; else a ready one; else one that is starting. */
-  private takeIdle(caller: string): QueryProcess | undefined {
-    const taken =
-      this.idle.find(({ slow }) => slow?.caller === caller) ??
-      this.idle.findLast(({ slow, isReady }) => slow === undefined && isReady) ??
-      this.idle.findLast(({ slow }) => slow === undefined)
-    if (taken) this.leaveIdle(taken)
+  private takeIdle(): QueryProcess | undefined {
+    const index = this.idle.findLastIndex(({ isReady }) => isReady)
+    // If none is ready (-1), the last one.
+    const [taken] = this.idle.splice(index, 1)
+    clearInterval(taken?.idleTimer)
     return taken
-  }
-
-  private leaveIdle(process: QueryProcess): void {
-    clearInterval(process.idleTimer)
-    const index = this.idle.indexOf(process)
-    if (index >= 0) this.idle.splice(index, 1)
   }
 
   private keep(process: QueryProcess): void {
     this.idle.push(process)
-    const { slow } = process
-    if (slow) {
-      process.idleTimer = setInterval(() => this.end(process), slow.untilMs - performance.now())
-      const slowOnes = this.idle.filter((one) => one.slow)
-      if (slowOnes.length > maxLong(this.maxRunning)) this.end(slowOnes[0] as QueryProcess)
-    } else {
-      process.idleTimer = setInterval(() => {
-        if (this.inUse === 0 || this.usableCount > this.minUsable) this.end(process)
-      }, idleMs)
-    }
+    process.idleTimer = setInterval(() => {
+      if (this.inUse > 0 && this.usableCount <= this.minUsable) return
+      clearInterval(process.idleTimer)
+      process.child.disconnect()
+    }, idleMs)
     process.idleTimer.unref()
-  }
-
-  /** Ends an idle process. */
-  private end(process: QueryProcess): void {
-    this.leaveIdle(process)
-    process.child.disconnect()
   }
 
   private start(): QueryProcess {
@@ -173,7 +137,6 @@ export class ProcessPool {
       ready,
       isReady: false,
       isUsable: true,
-      slow: undefined,
       ending: undefined,
       idleTimer: undefined,
     }
@@ -192,8 +155,10 @@ export class ProcessPool {
 
   private forget(ended: QueryProcess): void {
     ended.isUsable = false
-    this.leaveIdle(ended)
+    clearInterval(ended.idleTimer)
     this.all.delete(ended)
+    const index = this.idle.indexOf(ended)
+    if (index >= 0) this.idle.splice(index, 1)
   }
 }
 

@@ -96,7 +96,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     acquire: async (owner, signal) => {
       if (pool.isStopped) throw unavailable('This server is stopping')
       const turn = await scheduler.enter(owner, signal)
-      return openSession(pool, owner, turn, AbortSignal.any([signal, turn.signal]), limits)
+      return openSession(pool, turn, AbortSignal.any([signal, turn.signal]), limits)
     },
     count: (state, lane) => scheduler.count(state, lane),
     untilIdle: (maxMs) => pool.untilUnused(maxMs),
@@ -110,12 +110,11 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
 /** Reserves a process for a query whose turn it is. */
 function openSession(
   pool: ProcessPool,
-  { caller }: QueryOwner,
   turn: QueryTurn,
   signal: AbortSignal,
   { maxBytes, maxParseCpuMs }: { readonly maxBytes: number; readonly maxParseCpuMs: number },
 ): QuerySession {
-  const used = pool.take(caller)
+  const used = pool.take()
   const pause = createPause(used)
   let released = false
   // The start time of the process does not count as run time of the query.
@@ -124,7 +123,10 @@ function openSession(
     turn.begin({
       ...pause,
       cpuMs: startCpuMeter(used.child.pid),
-      yieldToOthers: () => pool.slowDown(used, caller),
+      yieldToOthers: () => {
+        pause.yieldToOthers()
+        pool.startSpares()
+      },
     })
   })
   return {
