@@ -15,6 +15,8 @@ export interface ConversationOptions {
   readonly maxBytes: number
   /** Max CPU time of parsing; unlimited by default. */
   readonly maxParseCpuMs?: number
+  /** Time that a canceled query has to end by itself before its process is killed, in milliseconds. */
+  readonly maxCancelMs: number
   /** Is called before the first byte of the result. Returns the stream to write to. */
   readonly onBegin?: () => Writable
 }
@@ -148,7 +150,7 @@ class Conversation {
 
   private readonly onAbort = (): void => {
     this.fail(this.options.signal.reason)
-    this.used.ending = endCanceled(this.used, this.bytes, this.done)
+    this.used.ending = endCanceled(this.used, this.bytes, this.done, this.options.maxCancelMs)
   }
 }
 

@@ -1,17 +1,15 @@
 import type { QueryProcess } from './process-pool.ts'
 import type { QueryCommand, QueryMessage } from './query-protocol.ts'
 
-// Time that a canceled query has to end by itself before its process is killed.
-const cancelMs = 500
-
 /**
  * Cancels the query of a process. Resolves when the query has ended, and the rest of its result has been read, or when the process
- * has been killed because that took too long. `receivedBytes` of the result have been read before.
+ * has been killed because that took longer than `maxCancelMs`. `receivedBytes` of the result have been read before.
  */
 export async function endCanceled(
   used: QueryProcess,
   receivedBytes: number,
   done: (QueryMessage & { kind: 'done' }) | undefined,
+  maxCancelMs: number,
 ): Promise<void> {
   const { child, answers, ready } = used
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -35,7 +33,7 @@ export async function endCanceled(
   let timer: NodeJS.Timeout | undefined
   // A process that is starting reads its first command late.
   void ready.then(() => {
-    timer = setTimeout(() => child.kill('SIGKILL'), cancelMs)
+    timer = setTimeout(() => child.kill('SIGKILL'), maxCancelMs)
   })
   await promise
   clearTimeout(timer)

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { unavailable } from '@svc/domain/failure'
 import type { Statement } from '../sql/index.ts'
 import type { QueryOwner, QueryState } from './active-queries.ts'
-import { converse } from './converse.ts'
+import { type ConversationOptions, converse } from './converse.ts'
 import { startCpuMeter } from './cpu-meter.ts'
 import { createPause } from './pause.ts'
 import { ProcessPool } from './process-pool.ts'
@@ -29,6 +29,8 @@ export interface QueryProcessesOptions {
   readonly maxRunMsPerCaller: number
   /** Max CPU time for parsing one query, in milliseconds (default: 5000). */
   readonly maxParseCpuMs?: number
+  /** Max time that a canceled query has to end by itself, in milliseconds (default: 500). Then its process is killed. */
+  readonly maxCancelMs?: number
   readonly spillDirectory: string
   onReject?(reason: RejectionReason): void
 }
@@ -66,6 +68,8 @@ const shortMs = 250
 const turnMs = 2000
 // More than any useful query takes. Without this limit, a text of a few kilobytes could use a process for minutes.
 const maxParseCpuMsByDefault = 5000
+// Other queries wait meanwhile.
+const maxCancelMsByDefault = 500
 // Memory of Node.js and of DuckDB's code, in addition to the memory that DuckDB counts.
 const baseMemoryBytes = 512 * 2 ** 20
 
@@ -83,6 +87,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
   const limits = {
     maxBytes: options.memoryLimitBytes + baseMemoryBytes,
     maxParseCpuMs: options.maxParseCpuMs ?? maxParseCpuMsByDefault,
+    maxCancelMs: options.maxCancelMs ?? maxCancelMsByDefault,
   }
   const scheduler = createQueryScheduler({
     ...options,
@@ -107,12 +112,14 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
   }
 }
 
+type SessionLimits = Required<Pick<ConversationOptions, 'maxBytes' | 'maxParseCpuMs' | 'maxCancelMs'>>
+
 /** Reserves a process for a query whose turn it is. */
 function openSession(
   pool: ProcessPool,
   turn: QueryTurn,
   signal: AbortSignal,
-  { maxBytes, maxParseCpuMs }: { readonly maxBytes: number; readonly maxParseCpuMs: number },
+  { maxParseCpuMs, ...limits }: SessionLimits,
 ): QuerySession {
   const used = pool.take()
   const pause = createPause(used)
@@ -132,12 +139,12 @@ function openSession(
   return {
     signal,
     read: async (text) => {
-      const message = await converse(used, { kind: 'read', ...text }, { signal, maxBytes, maxParseCpuMs })
+      const message = await converse(used, { kind: 'read', ...text }, { signal, ...limits, maxParseCpuMs })
       if (message.kind === 'read') return message.statement
       throw unexpected(message)
     },
     run: async (order, onBegin) => {
-      const message = await converse(used, { kind: 'run', order }, { signal, maxBytes, onBegin })
+      const message = await converse(used, { kind: 'run', order }, { signal, ...limits, onBegin })
       if (message.kind === 'done') return message.rows
       throw unexpected(message)
     },

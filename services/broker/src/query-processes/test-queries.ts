@@ -40,6 +40,8 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     maxQueuedPerCaller: 1,
     memoryLimitBytes,
     maxRunMsPerCaller: 600_000,
+    // Other tests may slow down a canceled query.
+    maxCancelMs: 30_000,
     spillDirectory,
   })
   after(async () => {
