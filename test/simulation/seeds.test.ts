@@ -5,7 +5,7 @@ import { runSeeds } from './run-seeds.ts'
 import type { SeedOutcome } from './worker-protocol.ts'
 
 const minutes = 10
-const seeds = Array.from({ length: 12 }, (_, index) => index + 1)
+const seeds = Array.from({ length: 6 }, (_, index) => index + 1)
 const processes = 2
 
 test('seeds violate no invariant, and a seed determines its run', async () => {
