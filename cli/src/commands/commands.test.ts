@@ -526,12 +526,15 @@ test('reports a full disk and leaves nothing running', async (context) => {
     Boolean,
     { pollMs: 5 },
   )
+  // The start must not be complete before the disk is full.
+  full.kill('SIGSTOP')
   try {
     writeFileSync(path.join(disk, 'fill'), filling)
   } catch (error) {
     // The start has already taken a part of the space, so the disk is full now.
     assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
   }
+  full.kill('SIGCONT')
   const { status, stderr } = await outcome
   assert.equal(status, 1)
   // On a busy machine, the disk may be full only after Postgres and the first servers have started, which then cannot continue.
