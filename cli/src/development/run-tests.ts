@@ -16,8 +16,8 @@ import { startTestStores } from './test-stores.ts'
 // Tests that measure delays. They run after the others, two at a time, because one of them mostly waits for timeouts.
 const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
-// Tests that keep all processors busy with expensive queries. They run last, one at a time, so that they delay no others.
-const busyTests: readonly string[] = ['test/fair-queries.test.ts']
+// Tests that keep all processors busy with expensive requests. They run last, one at a time, so that they delay no others.
+const busyTests: readonly string[] = ['test/hostile-bodies.test.ts', 'test/fair-queries.test.ts']
 
 /** Whether a test may start clusters in copies of the prepared home. */
 const startsCluster = (file: string): boolean => file.startsWith('test/')
