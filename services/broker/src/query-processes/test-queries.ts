@@ -16,6 +16,8 @@ import type { AnswerStyle, DatasourceRelation, QueryOrder } from './query-protoc
 export const ownerOf = (caller: string): QueryOwner => ({ caller, weight: 1 })
 
 const memoryLimitBytes = 128 * 2 ** 20
+// Other tests may slow down a canceled query.
+const maxCancelMs = 30_000
 
 /** A query of a test. */
 interface TestQuery {
@@ -40,8 +42,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     maxQueuedPerCaller: 1,
     memoryLimitBytes,
     maxRunMsPerCaller: 600_000,
-    // Other tests may slow down a canceled query.
-    maxCancelMs: 30_000,
+    maxCancelMs,
     spillDirectory,
   })
   after(async () => {
