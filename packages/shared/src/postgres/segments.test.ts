@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { NewSegment } from '@svc/domain/inventory'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import type { Interval } from '@svc/domain/time'
 import fc from 'fast-check'
 import { createTestStores, waitUntil } from '../testing/index.ts'
 import {
@@ -24,6 +25,7 @@ import {
   sql,
   type Transaction,
 } from './index.ts'
+import { overlappingSegments } from './overlapping-segments.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -231,6 +233,51 @@ describe('segments', () => {
     assert.deepEqual(await found(0.5, 1.5), [0, 1])
     assert.deepEqual(await found(4, 9), [])
     assert.deepEqual(await found(-Infinity, Infinity), [0, 1, 2, 3])
+  })
+
+  it('of any lengths are found by overlap and within an interval', async () => {
+    const unit = fc.constantFrom(1, 60_000, 3_600_000, day, 30 * day, 366 * day, 36_525 * day)
+    const time = fc.tuple(fc.integer({ min: -40, max: 40 }), unit).map(([count, ms]) => count * ms)
+    const interval = fc
+      .tuple(fc.oneof(time, fc.constant(-Infinity)), fc.oneof(time, fc.constant(Infinity)))
+      .filter(([one, other]) => one !== other)
+      .map(([one, other]) => ({ start: Math.min(one, other), end: Math.max(one, other) }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(interval, { maxLength: 30 }), fc.array(interval), async (stored, wanted) => {
+        await database.query(sql`DELETE FROM segments WHERE datasource = 'lengths'`)
+        await copy(stored.map((one, partitionNum) => segment('lengths', 0, { interval: one, partitionNum })))
+        const numbers = (found: readonly Segment[]) => found.map(({ partitionNum }) => partitionNum).sort()
+        const numbersOf = (isFound: (one: Interval) => boolean) =>
+          stored.flatMap((one, number) => (isFound(one) ? [number] : [])).sort()
+        for (const within of wanted) {
+          assert.deepEqual(
+            numbers(await loadOverlapping(database, 'lengths', within)),
+            numbersOf(({ start, end }) => start < within.end && end > within.start),
+          )
+          assert.deepEqual(
+            numbers(await loadStoredSegments(database, { dataSource: 'lengths', within })),
+            numbersOf(({ start, end }) => start >= within.start && end <= within.end),
+          )
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('that overlap an interval are found without reading others', async () => {
+    await database.query(sql`DELETE FROM segments`)
+    await copy(Array.from({ length: 5000 }, (_, number) => segment('lengths', number)))
+    await copy([segment('lengths', 0, { interval: { start: -Infinity, end: Infinity } })])
+    const interval = { start: 2500 * day, end: 2502 * day }
+    for (const isAnalyzed of [false, true]) {
+      if (isAnalyzed) await database.query(sql`ANALYZE segments`)
+      const plan = await database.query<{ 'QUERY PLAN': string }>(
+        sql`EXPLAIN (ANALYZE, TIMING OFF) SELECT id FROM ${overlappingSegments('lengths', interval)}`,
+      )
+      const text = plan.map((row) => row['QUERY PLAN']).join('\n')
+      assert.doesNotMatch(text, /Seq Scan/, text)
+      for (const [, rows] of text.matchAll(/actual rows=(\d+)/g)) assert.ok(Number(rows) < 50, text)
+    }
   })
 
   it('are marked as unused and used again, and only actual changes count', async () => {

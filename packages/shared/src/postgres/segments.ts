@@ -9,6 +9,7 @@ import { join, type Sql } from 'sql-template-tag'
 import { withExactLimits } from '../wire/index.ts'
 import { copyOut } from './copy-out.ts'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
+import { isWithin, overlappingSegments } from './overlapping-segments.ts'
 import { readSegment, type SegmentRow, type StoredSegment, segmentColumns } from './segment-rows.ts'
 import { readTime, storedTime } from './stored-time.ts'
 import { textArray } from './text-array.ts'
@@ -305,8 +306,7 @@ export async function loadOverlapping(
   interval: Interval,
 ): Promise<StoredSegment[]> {
   const rows = await queries.query<SegmentRow>(sql`
-    SELECT ${segmentColumns} FROM segments
-    WHERE datasource = ${dataSource} AND start_ms < ${storedTime(interval.end)} AND end_ms > ${storedTime(interval.start)}`)
+    SELECT ${segmentColumns} FROM ${overlappingSegments(dataSource, interval)}`)
   return rows.map(readSegment)
 }
 
@@ -496,9 +496,7 @@ function conditionOf(query: SegmentQuery) {
   if (unchangedSince !== undefined)
     conditions.push(sql`used_changed_at <= to_timestamp(${unchangedSince / 1000})`)
   if (after !== undefined) conditions.push(order === 'DESC' ? sql`id < ${after}` : sql`id > ${after}`)
-  if (within !== undefined) {
-    conditions.push(sql`start_ms >= ${storedTime(within.start)} AND end_ms <= ${storedTime(within.end)}`)
-  }
+  if (within !== undefined) conditions.push(isWithin(within))
   return join(conditions, ' AND ')
 }
 

@@ -3,6 +3,7 @@ import { importAuthor } from '@svc/domain/snapshot'
 import type { Interval } from '@svc/domain/time'
 import type { Sql } from 'sql-template-tag'
 import { type Queries, sql } from './database.ts'
+import { overlappingSegments } from './overlapping-segments.ts'
 import { readSegment, type SegmentRow, type StoredSegment, segmentColumns } from './segment-rows.ts'
 import { readTime, storedTime } from './stored-time.ts'
 
@@ -335,17 +336,14 @@ export async function loadDroppedSegments(
   changes: RuleChanges,
   { overlapping, after, limit }: DroppedPart,
 ): Promise<StoredSegment[]> {
-  const overlaps =
-    overlapping === undefined
-      ? sql`true`
-      : sql`start_ms < ${storedTime(overlapping.end)} AND end_ms > ${storedTime(overlapping.start)}`
+  const segments = overlapping === undefined ? sql`segments` : overlappingSegments(dataSource, overlapping)
   const isAfter =
     after === undefined
       ? sql`true`
       : sql`(start_ms, id) > (${storedTime(after.interval.start)}::bigint, ${after.id})`
   const rows = await queries.query<SegmentRow>(sql`
-    SELECT ${segmentColumns} FROM segments
-    WHERE NOT used AND datasource = ${dataSource} AND ${isDropped(changes)} AND ${overlaps} AND ${isAfter}
+    SELECT ${segmentColumns} FROM ${segments}
+    WHERE NOT used AND datasource = ${dataSource} AND ${isDropped(changes)} AND ${isAfter}
     ORDER BY start_ms, id LIMIT ${limit ?? null}`)
   return rows.map(readSegment)
 }

@@ -1,25 +1,18 @@
 /**
  * Returns a function that runs `work`. A run in progress may be older than what a caller knows, so callers that arrive
- * meanwhile share the next one.
+ * meanwhile share the next one. A run starts after the turn of its first caller, so the other callers of this turn share it.
  */
 export function sharedRuns(work: () => Promise<void>): () => Promise<void> {
-  let inProgress: Promise<void> | undefined
+  let last: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
-  const start = (): Promise<void> => {
-    const started = work().finally(() => {
-      if (inProgress === started) inProgress = undefined
-    })
-    inProgress = started
-    return started
-  }
   return () => {
-    if (!inProgress) return start()
-    next ??= inProgress
+    next ??= last
       .catch(() => undefined)
       .then(() => {
         next = undefined
-        return start()
+        return work()
       })
+    last = next
     return next
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { createDatabase, type Database, eraseUnused, markUnused, markUsed, sql } from '@svc/shared/postgres'
 import { createTestStores, fc, startTcpGate, storeSegments } from '@svc/shared/testing'
@@ -132,10 +133,13 @@ describe('the segment inventory', () => {
   it('shares one further read between callers that arrive during a read', async () => {
     await copy(one)
     const inventory = createSegmentInventory(database)
-    const readings = [inventory.refresh(), inventory.refresh(), inventory.refresh()]
-    assert.equal(new Set(readings).size, 2)
-    assert.equal(readings[1], readings[2])
-    await Promise.all(readings)
+    const [first, ofSameTurn] = [inventory.refresh(), inventory.refresh()]
+    assert.equal(first, ofSameTurn)
+    await setImmediate()
+    const [later, ofLaterTurn] = [inventory.refresh(), inventory.refresh()]
+    assert.notEqual(later, first)
+    assert.equal(later, ofLaterTurn)
+    await Promise.all([first, later])
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
   })
 
