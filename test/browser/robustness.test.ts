@@ -218,14 +218,16 @@ describe('the console, when something unusual happens', { skip }, () => {
     await open('datasources/wikipedia')
     await editPeriod(page, 'P90D', 'P60D')
     // The other change arrives after the page has compared the rules, and before it stores its own.
-    await page.route(`**${rulesPath}/wikipedia`, async (route) => {
-      if (route.request().method() === 'POST')
-        await cluster.router.post(
-          `${rulesPath}/wikipedia`,
-          before.map((rule) => (rule.period === 'P7D' ? { ...rule, period: 'P21D' } : rule)),
-        )
-      await route.continue()
-    })
+    const changeBeforeNextRequest = (period: string) =>
+      page.route(`**${rulesPath}/wikipedia`, async (route) => {
+        if (route.request().method() === 'POST')
+          await cluster.router.post(
+            `${rulesPath}/wikipedia`,
+            before.map((rule) => (rule.period === 'P7D' ? { ...rule, period } : rule)),
+          )
+        await route.continue()
+      })
+    await changeBeforeNextRequest('P21D')
     await button('Apply').click()
     await text('These rules changed while you were editing.').waitFor()
     await text('+ Load by period P21D → hot ×2').waitFor()
@@ -237,8 +239,13 @@ describe('the console, when something unusual happens', { skip }, () => {
     await button('Apply').click()
     await text('Applied.').waitFor()
     assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P60D', 'P13M', ''])
+    await changeBeforeNextRequest('P22D')
+    await button('Undo').click()
+    await text('The rules have changed again since then, so nothing was undone.').waitFor()
+    assert.deepEqual(await periodsOf('wikipedia'), ['P22D', 'P90D', 'P13M', ''])
+    await page.unroute(`**${rulesPath}/wikipedia`)
     await cluster.router.post(`${rulesPath}/wikipedia`, before)
-    // The browser reports the status of the refused change.
+    // The browser reports the status of the refused changes.
     assert.match(opened.problems.splice(0).join(), /status of 409/)
   })
 

@@ -81,11 +81,13 @@ export function ReviewPanel(input: ReviewInput) {
 
 /** What was applied or undone last, with a button that takes it back. */
 function LastChange({
-  apply: { applied, problem, isBusy, undo },
+  apply: { applied, undoProblem, isBusy, undo },
   view,
   isFuture,
 }: Pick<ReviewInput, 'view' | 'isFuture'> & { readonly apply: Apply }) {
-  if (!applied) return null
+  const problem = undoProblem && <Problem>{undoProblem}</Problem>
+  // Others may have changed the rules before the undo.
+  if (!applied) return problem
   const { isUndone, marking } = applied
   const undoLabel = marking?.isRunning === false ? 'Try again' : 'Undo'
   const canUndo = !isUndone || marking?.isRunning === false
@@ -98,7 +100,7 @@ function LastChange({
           : // A preview of the future does not show what the change still does.
             !isFuture && remainingText(view)}
       </Outcome>
-      {problem && <Problem>{problem}</Problem>}
+      {problem}
     </>
   )
 }

@@ -1,5 +1,6 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { datasourceAddress } from '../location.ts'
 import { useWork } from '../ui/index.ts'
@@ -40,6 +41,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
   const [applied, setApplied] = useDraft(lastChanges, dataSource)
   const store = useStoreRules(dataSource)
   const { problem, isBusy, run } = useWork()
+  const [isUndo, setIsUndo] = useState(false)
 
   /** Stores the rules from before a change. Returns the rules before and after that. */
   async function restoreRules({ before, after }: Applied) {
@@ -69,10 +71,12 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
 
   return {
     applied: applied && sameRules(applied.after, stored) ? applied : undefined,
-    problem,
+    problem: isUndo ? undefined : problem,
+    undoProblem: isUndo ? problem : undefined,
     isBusy,
     apply: (list: readonly RuleJson[], note: ChangeNote) =>
       run(async () => {
+        setIsUndo(false)
         const dropped = await callWorker('dropped', { dataSource, rules: list })
         const change = await store({ expected: edit.base, list, note })
         // The page now shows the change of the other person.
@@ -83,6 +87,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
       }),
     undo: () =>
       run(async () => {
+        setIsUndo(true)
         if (!applied) return
         const undone = applied.isUndone ? applied : { ...applied, ...(await restoreRules(applied)) }
         if (undone.dropped) await markDropped(undone, undone.dropped)
