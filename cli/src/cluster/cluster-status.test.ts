@@ -67,6 +67,7 @@ test('shows the problem of each server once', () => {
   }))
   const processes = servers.map(({ server, problem }, index) => ({
     url: `https://${server}`,
+    state: 'not ready' as const,
     problem: index === 1 ? null : problem,
   }))
   const sentencesFor = (unavailable: typeof servers) =>
@@ -89,6 +90,12 @@ test('shows the problem of each server once', () => {
       'The historical [127.0.0.1:8001] is not ready: certificate expired',
       'The cluster has no used segments; there is nothing to load or drop',
     ],
+  )
+  // The second server became ready after its last heartbeat.
+  const ready = processes.map((one) => (one.problem === null ? { ...one, state: 'ready' as const } : one))
+  assert.deepEqual(
+    sentencesWithoutProblemsOf(ready, { sentences: sentencesFor(servers), unavailableServers: servers }),
+    ['The cluster has no used segments; there is nothing to load or drop'],
   )
   // A server that is not in the list may run on another machine.
   assert.equal(

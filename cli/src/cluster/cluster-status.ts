@@ -83,7 +83,7 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
  */
 export async function clusterWork(
   home: HomeLayout,
-  processes: readonly Pick<ProcessStatus, 'url' | 'problem'>[],
+  processes: readonly Pick<ProcessStatus, 'url' | 'state' | 'problem'>[],
 ): Promise<readonly string[]> {
   try {
     const path = '/svc/coordinator/v1/cluster/explain'
@@ -97,15 +97,26 @@ export async function clusterWork(
   }
 }
 
-/** Returns what a cluster says about itself, without the problems of `processes`. */
+/**
+ * Returns what a cluster says about itself, without the problems of `processes`, and without those that a server reported before
+ * it became ready.
+ */
 export function sentencesWithoutProblemsOf(
-  processes: readonly Pick<ProcessStatus, 'url' | 'problem'>[],
+  processes: readonly Pick<ProcessStatus, 'url' | 'state' | 'problem'>[],
   { sentences, unavailableServers = [] }: ClusterAnswer,
 ): readonly string[] {
   const shownServers = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
+  const readyServers = new Set(
+    processes.flatMap(({ url, state }) => (state === 'ready' ? serverNameAt(url) : [])),
+  )
   const problemSentences = new Set(unavailableSentences(unavailableServers))
   return [
-    ...unavailableSentences(unavailableServers.filter(({ server }) => !shownServers.has(server))),
+    ...unavailableSentences(
+      unavailableServers.filter(
+        ({ server, state }) =>
+          !shownServers.has(server) && !(state === 'notReady' && readyServers.has(server)),
+      ),
+    ),
     ...sentences.filter((sentence) => !problemSentences.has(sentence)),
   ]
 }
