@@ -47,4 +47,20 @@ describe('refused handshakes in a home', () => {
     writeSecret(home, 'admin-password', 'old')
     await assert.rejects(read(), { code: 'unauthorized', message: /rejected the admin password stored/ })
   })
+
+  it('are not read from a server that does not listen, with the reason in one sentence', async () => {
+    const closed = { ...router, url: 'http://127.0.0.1:1' } as const
+    writeRunFile(home, {
+      profile: 'secure',
+      startedAt: 0,
+      supervisor,
+      routerUrl: closed.url,
+      processes: [closed],
+    })
+    await assert.rejects(read(), {
+      code: 'unavailable',
+      message: 'Failed to query router: connect ECONNREFUSED 127.0.0.1:1',
+      context: { clusterState: 'notKnown' },
+    })
+  })
 })

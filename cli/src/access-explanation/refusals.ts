@@ -4,9 +4,15 @@ import {
   type RefusedRequest,
   refusalsAtRouter,
 } from '@svc/domain/access'
-import { notFound } from '@svc/domain/failure'
+import { Failure, notFound, unavailable } from '@svc/domain/failure'
 import { gatherFromServers } from '../calls/index.ts'
-import type { ClusterClient, Login } from '../client/index.ts'
+import {
+  type ClusterClient,
+  connectionContext,
+  describeConnectionError,
+  hintFor,
+  type Login,
+} from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
 
 /** Where to read what servers refused: the servers of a home, or those that a router reaches. */
@@ -52,6 +58,13 @@ async function refusalsInHome<Refusal extends { readonly time: string }>(
 ): Promise<readonly Recorded<Refusal>[]> {
   const { entries, missing } = await gatherFromServers<Refusal>(home, path, { login })
   const [failed] = missing
-  if (failed !== undefined && entries.length === 0) throw failed.error
+  if (failed !== undefined && entries.length === 0) throw failedQuery(failed.instance, failed.error)
   return entries
+}
+
+/** The Failure for a server whose journal could not be read. */
+function failedQuery(instance: string, error: unknown): Failure {
+  if (error instanceof Failure) return error
+  const message = `Failed to query ${instance}: ${describeConnectionError(error)}${hintFor(error, '')}`
+  return unavailable(message, connectionContext(error))
 }
