@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -307,6 +309,32 @@ describe('a configuration folder', () => {
         ],
       )
     }
+  })
+
+  it('with links in place of its folders is read like one with folders, even if a link leads to a folder above it', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const elsewhere = mkdtempSync(path.join(scratch, 'linked-'))
+    const folder = path.join(elsewhere, 'conf')
+    cpSync(options.folder, folder, { recursive: true })
+    for (const name of ['_common', 'data/historical']) {
+      const [own, linked] = [path.join(folder, name), path.join(elsewhere, path.basename(name))]
+      renameSync(own, linked)
+      symlinkSync(linked, own)
+    }
+    symlinkSync('..', path.join(folder, 'data/loop'))
+    symlinkSync('nowhere', path.join(folder, 'data/dangling'))
+    const own = path.join(elsewhere, 'historical/runtime.properties')
+    const line = readFileSync(own, 'utf8').split('\n').length
+    appendFileSync(own, 'druid.escalator.internalClientPassword=another-9\n')
+    const { configuration, findings } = await examine({ ...options, folder })
+    assert.equal(configuration.servers.length, 5)
+    assert.deepEqual(
+      findings
+        // Relative paths of stores lead elsewhere from the copy.
+        .filter(({ code }) => code !== 'store-missing')
+        .map(({ code, file, line }) => ({ code, file, line })),
+      [{ code: 'escalator-differs', file: 'data/historical/runtime.properties', line }],
+    )
   })
 
   it('with a named pipe in place of its own files is refused at once', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describeError, invalidInput } from '@svc/domain/failure'
 import { type PropertyLine, propertyLines } from '@svc/shared/config'
@@ -48,16 +48,32 @@ export function readConfiguration({ folder, environment, locations }: Configurat
   }
 }
 
-function filesBelow(root: string, relative: string): string[] {
-  return readdirSync(path.join(root, relative), { withFileTypes: true })
+/** Returns the files with properties in a folder and the folders below it. `above` are the real paths of the folders above it. */
+function filesBelow(root: string, relative: string, above: readonly string[] = []): string[] {
+  const folder = path.join(root, relative)
+  const real = realpathSync(folder)
+  // A link to a folder that contains the link.
+  if (above.includes(real)) return []
+  return readdirSync(folder, { withFileTypes: true })
     .sort((a, b) => a.name.localeCompare(b.name))
     .flatMap((entry) => {
       const file = path.join(relative, entry.name)
-      if (entry.isDirectory())
-        return skippedFolders.has(entry.name) || entry.name.startsWith('.') ? [] : filesBelow(root, file)
+      if (entry.isDirectory() || (entry.isSymbolicLink() && isFolder(path.join(root, file))))
+        return skippedFolders.has(entry.name) || entry.name.startsWith('.')
+          ? []
+          : filesBelow(root, file, [...above, real])
       // Kubernetes mounts files as links.
       return entry.name === commonName || entry.name === ownName ? [file] : []
     })
+}
+
+/** Whether a path leads to a folder; not if its link leads nowhere, or to itself. */
+function isFolder(file: string): boolean {
+  try {
+    return statSync(file).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 const readLines = (folder: string, file: string): PropertyLine[] => propertyLines(readText(folder, file))
