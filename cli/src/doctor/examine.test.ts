@@ -337,6 +337,15 @@ describe('a configuration folder', () => {
     )
   })
 
+  it('with 100,000 lines is read within seconds', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(options.folder, '_common/common.runtime.properties')
+    appendFileSync(file, Array.from({ length: 100_000 }, (_, index) => `some.name${index}=x\n`).join(''))
+    const before = performance.now()
+    assert.deepEqual((await examine(options)).findings, [])
+    assert(performance.now() - before < 20_000)
+  })
+
   it('with a named pipe in place of its own files is refused at once', async () => {
     for (const end of ['_common/common.runtime.properties', 'query/broker/jvm.config']) {
       const options = surroundings.prepare(metadataStore)

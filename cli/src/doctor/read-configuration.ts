@@ -128,12 +128,11 @@ const argumentsIn = (line: string): string[] =>
   )
 
 function repetitionsIn(file: string, lines: readonly PropertyLine[]): Repetition[] {
-  return lines.flatMap(({ name, line }, index) => {
-    const last = lines.findLast((other) => other.name === name)
-    const isFirst = lines.findIndex((other) => other.name === name) === index
-    return isFirst && last !== undefined && last.line !== line
-      ? [{ file, name, line, lastLine: last.line }]
-      : []
+  return [...Map.groupBy(lines, ({ name }) => name)].flatMap(([name, [first, ...others]]) => {
+    const last = others.at(-1)
+    return first === undefined || last === undefined || last.line === first.line
+      ? []
+      : [{ file, name, line: first.line, lastLine: last.line }]
   })
 }
 
