@@ -363,6 +363,7 @@ const configurationOf = ({ change = {}, second = {} }: Omit<Case, 'code'>): Conf
   ],
   repetitions: [],
   continuations: [],
+  invalidEscapes: [],
 })
 
 function findingsOf(one: Omit<Case, 'code'>): Finding[] {
@@ -476,6 +477,8 @@ const testedWithFiles = [
   'certificate-not-yet-valid',
   'certificate-expires-soon',
   'certificate-untrusted',
+  'escape-invalid',
+  'backslash-ignored',
   'line-continued',
   'property-repeated',
   'server-certificate-old',

@@ -54,12 +54,22 @@ export interface Continuation {
   readonly swallowed: string | undefined
 }
 
+/** A property with a backslash that starts no valid escape. */
+export interface InvalidEscape {
+  readonly file: string
+  readonly name: string
+  readonly line: number
+  /** What Java does with the backslash. */
+  readonly backslash: 'fails' | 'ignores'
+}
+
 /** A configuration folder as data. */
 export interface Configuration {
   readonly commonFile: string
   readonly servers: readonly Server[]
   readonly repetitions: readonly Repetition[]
   readonly continuations: readonly Continuation[]
+  readonly invalidEscapes: readonly InvalidEscape[]
 }
 
 /** Returns the text of a property, with outer spaces, as Druid reads it; undefined if it is not set or not known. */

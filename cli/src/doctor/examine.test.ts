@@ -374,6 +374,35 @@ describe('a configuration folder', () => {
     )
   })
 
+  it('with a backslash that starts no valid escape leads to a finding that says what Java does', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(options.folder, '_common/common.runtime.properties')
+    const line = readFileSync(file, 'utf8').split('\n').length
+    const added = [
+      String.raw`druid.auth.authenticator.x.credentialsValidator.bindUser=CORP\users`,
+      String.raw`druid.auth.authenticator.x.credentialsValidator.bindPassword=bP9\secret-word`,
+      String.raw`druid.some.folder=C:\druid`,
+      String.raw`druid.auth.authenticator.y.credentialsValidator.bindUser=CORP\\users`,
+    ]
+    appendFileSync(file, `${added.join('\n')}\n`)
+    const { findings } = await examine(options)
+    assert.deepEqual(
+      findings
+        .filter(({ code }) => /escape|backslash/.test(code))
+        .map(({ code, line, prevents, effect, servers }) => ({
+          code,
+          line,
+          prevents,
+          isSecret: effect.includes('secret-word'),
+          servers: servers.length,
+        })),
+      [
+        { code: 'escape-invalid', line, prevents: 'start', isSecret: false, servers: 5 },
+        { code: 'backslash-ignored', line: line + 1, prevents: undefined, isSecret: false, servers: 5 },
+      ],
+    )
+  })
+
   it('with control characters in values and in names of folders leads to a text without them', async () => {
     const options = surroundings.prepare(metadataStore)
     const broker = path.join(options.folder, 'query/broker')

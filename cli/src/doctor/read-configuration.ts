@@ -3,7 +3,14 @@ import path from 'node:path'
 import { describeError, invalidInput } from '@svc/domain/failure'
 import { type PropertyLine, propertyLines } from '@svc/shared/config'
 import { readRegularFile } from '../regular-files/index.ts'
-import type { Configuration, Continuation, Property, Repetition, Server } from './configuration.ts'
+import type {
+  Configuration,
+  Continuation,
+  InvalidEscape,
+  Property,
+  Repetition,
+  Server,
+} from './configuration.ts'
 import type { LocationMap } from './location-map.ts'
 import { resolveValue } from './resolve-value.ts'
 
@@ -45,6 +52,7 @@ export function readConfiguration({ folder, environment, locations }: Configurat
     servers,
     repetitions: files.flatMap((file) => repetitionsIn(file, readLines(folder, file))),
     continuations: files.flatMap((file) => continuationsIn(file, readLines(folder, file))),
+    invalidEscapes: files.flatMap((file) => invalidEscapesIn(file, readLines(folder, file))),
   }
 }
 
@@ -139,4 +147,9 @@ function repetitionsIn(file: string, lines: readonly PropertyLine[]): Repetition
 const continuationsIn = (file: string, lines: readonly PropertyLine[]): Continuation[] =>
   lines.flatMap(({ name, swallowed }) =>
     swallowed === undefined ? [] : [{ file, name, line: swallowed.line - 1, swallowed: swallowed.name }],
+  )
+
+const invalidEscapesIn = (file: string, lines: readonly PropertyLine[]): InvalidEscape[] =>
+  lines.flatMap(({ name, line, backslash }) =>
+    backslash === undefined ? [] : [{ file, name, line, backslash }],
   )

@@ -211,6 +211,7 @@ describe('a cluster with the security of a Druid configuration', () => {
       servers: [{ name: 'broker', file: 'common', properties }],
       repetitions: [],
       continuations: [],
+      invalidEscapes: [],
     }
     const { notices, set } = svcSettings({ configuration, locations: readLocationMap([], '.'), findings: [] })
     assert.deepEqual(notices, [

@@ -128,6 +128,8 @@ const effects: Readonly<Record<string, UpEffect>> = {
   'javascript-enabled': notUsed('does not run JavaScript'),
   'options-open': sameEffect,
   'property-misspelled': sameEffect,
+  'escape-invalid': refusesLikeDruid,
+  'backslash-ignored': sameEffect,
   'line-continued': sameEffect,
   'property-repeated': sameEffect,
   'value-invalid': refusesLikeDruid,

@@ -75,6 +75,42 @@ export const nameChecks: readonly Check[] = [
         })),
   },
   {
+    code: 'escape-invalid',
+    severity: 'error',
+    prevents: 'start',
+    find: (server, { configuration: { commonFile, invalidEscapes } }) =>
+      invalidEscapes
+        .filter(({ file, backslash }) => backslash === 'fails' && [commonFile, server.file].includes(file))
+        .map(({ file, line }) => ({
+          at: { file, line },
+          problem: String.raw`The line contains \u without four hexadecimal digits after it`,
+          effect: 'The server does not start: Java cannot read the file.',
+          fix: 'Write two backslashes for each backslash in the value.',
+        })),
+  },
+  {
+    code: 'backslash-ignored',
+    severity: 'warning',
+    find: (server, { configuration }) =>
+      configuration.invalidEscapes
+        .filter(
+          ({ backslash, name }) =>
+            backslash === 'ignores' &&
+            /^druid\.(auth|escalator|host|(client|server)\.https)\b/.test(name) &&
+            isPropertyName(name),
+        )
+        .filter(({ file, line, name }) => {
+          const used = server.properties.get(name)
+          return used?.file === file && used.line === line
+        })
+        .map(({ file, line, name }) => ({
+          at: { file, line },
+          problem: `The value of [${name}] contains a single backslash`,
+          effect: 'Java ignores the backslash, so the value does not match the intended text.',
+          fix: 'Write two backslashes for each backslash in the value.',
+        })),
+  },
+  {
     code: 'property-repeated',
     severity: 'warning',
     find: (server, { configuration }) =>
