@@ -78,6 +78,7 @@ export const nameChecks: readonly Check[] = [
     code: 'escape-invalid',
     severity: 'error',
     prevents: 'start',
+    locksOut: 'everyone',
     find: (server, { configuration: { commonFile, invalidEscapes } }) =>
       invalidEscapes
         .filter(({ file, backslash }) => backslash === 'fails' && [commonFile, server.file].includes(file))
