@@ -295,6 +295,27 @@ describe('the difference between two configurations', () => {
     assert.deepEqual(comparison.lockouts, [])
   })
 
+  it('shows that callers without a login have the permissions of the anonymous user, and no others', async () => {
+    const withAnonymous = (lines: readonly string[]) =>
+      compareWith({
+        'authenticatorChain=["metadata", "ldap"]': [
+          'authenticatorChain=["metadata", "ldap", "guests"]',
+          'druid.auth.authenticator.guests.type=anonymous',
+          'druid.auth.authenticator.guests.authorizerName=metadata',
+          ...lines,
+        ].join('\n'),
+      })
+    const openTo = ({ changes }: Comparison) =>
+      changes.find((one) => one.subject === 'callers without a login' && one.after === 'open')?.endpoints ??
+      []
+    const ofUnknownUser = openTo(await withAnonymous([]))
+    assert(ofUnknownUser.length > 0, 'some endpoints require only a login')
+    assert(!ofUnknownUser.includes(rules))
+    const ofRita = openTo(await withAnonymous(['druid.auth.authenticator.guests.identity=rita']))
+    assert(ofRita.includes(rules))
+    assert(!ofRita.includes(config))
+  })
+
   it('shows that everything is allowed', async () => {
     const comparison = await compareWith({
       'authorizer.metadata.type=basic': 'authorizer.metadata.type=allowAll',

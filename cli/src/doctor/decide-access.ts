@@ -47,17 +47,48 @@ export function decideAccess(
   if (hasInvalidChain(server)) return 'refused'
   if (chainOf(server).length === 0) return 'open'
   const login = loginOf(server, subject, known)
-  if (login.kind === 'everyone') return 'open'
+  if (login.kind === 'everyone') {
+    const anonymous = anonymousLoginOf(server, login.authenticator)
+    return anonymous === undefined || isPermitted(server, anonymous, access, known) ? 'open' : 'forbidden'
+  }
   if (login.kind !== 'known') return 'refused'
-  if (access.kind === 'authenticated') return 'allowed'
   if (access.kind === 'internal') return subject.kind === 'servers' ? 'allowed' : 'forbidden'
-  if (allowsEverything(server)) return 'allowed'
-  const authorizer = chainOf(server).find(({ name }) => name === login.authenticator)?.authorizer
-  if (authorizer === undefined || !authorizersOf(server).includes(authorizer)) return 'forbidden'
-  if (authorizerTypeOf(server, authorizer) === 'allowAll') return 'allowed'
+  const { authenticator, groups } = login
+  return isPermitted(server, { authenticator, user: subject.user, groups }, access, known)
+    ? 'allowed'
+    : 'forbidden'
+}
+
+/** A login that an authenticator accepted. */
+interface AcceptedLogin {
+  readonly authenticator: string
+  readonly user: string
+  readonly groups: readonly string[]
+}
+
+/** The user that callers without a login are for an authenticator; undefined if they may do everything. */
+function anonymousLoginOf(server: Server, authenticator: string): AcceptedLogin | undefined {
+  const prefix = `druid.auth.authenticator.${authenticator}`
+  if (textOf(server, `${prefix}.type`) !== 'anonymous') return undefined
+  return { authenticator, user: textOf(server, `${prefix}.identity`) ?? 'defaultUser', groups: [] }
+}
+
+/** Returns whether the authorizer of a login permits a request that is not open. */
+function isPermitted(
+  server: Server,
+  { authenticator, user, groups }: AcceptedLogin,
+  access: Access,
+  known: KnownUsers,
+): boolean {
+  if (access.kind === 'open' || access.kind === 'authenticated') return true
+  if (access.kind === 'internal') return false
+  if (allowsEverything(server)) return true
+  const authorizer = chainOf(server).find(({ name }) => name === authenticator)?.authorizer
+  if (authorizer === undefined || !authorizersOf(server).includes(authorizer)) return false
+  if (authorizerTypeOf(server, authorizer) === 'allowAll') return true
   const { allowed } = explainAccess(
     authorizerRolesOf(server, authorizer, known),
-    { user: subject.user, groups: login.groups, groupFilters: groupFiltersOf(server, authorizer) },
+    { user, groups, groupFilters: groupFiltersOf(server, authorizer) },
     {
       type: access.type,
       action: access.action,
@@ -66,7 +97,7 @@ export function decideAccess(
     compileNamePattern,
     { compatibility: true },
   )
-  return allowed ? 'allowed' : 'forbidden'
+  return allowed === true
 }
 
 function isUnsecured(server: Server, path: string): boolean {
