@@ -4,11 +4,13 @@ import { formatBytes, formatCount, formatList } from './amounts.ts'
 import { formatDuration } from './format-duration.ts'
 
 test('formats bytes in a suitable unit', () => {
-  assert.deepEqual([0, 999, 1000, 1_550_000, 2e15, 5e18].map(formatBytes), [
+  assert.deepEqual([0, 999, 1000, 1_550_000, 999_940_000, 999_994_000, 2e15, 5e18].map(formatBytes), [
     '0 B',
     '999 B',
     '1.0 kB',
     '1.6 MB',
+    '999.9 MB',
+    '1.0 GB',
     '2.0 PB',
     '5000.0 PB',
   ])

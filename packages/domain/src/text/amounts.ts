@@ -28,7 +28,8 @@ export function formatBytes(sizeBytes: number): string {
   const units = ['kB', 'MB', 'GB', 'TB', 'PB']
   let value = sizeBytes
   let unit = ''
-  while (value >= 1000 && units.length > 0) {
+  // 999.95 and more would be rounded to 1000.0.
+  while (value >= 999.95 && units.length > 0) {
     value /= 1000
     unit = units.shift()!
   }
