@@ -33,7 +33,7 @@ after(async () => {
 test('the module for Java', async () => {
   const project = path.join(repositoryRoot, 'clients/java/pom.xml')
   const { stdout } = await runOrReport('mvn', ['-B', '-f', project, `-Dsvc.image=${image}`, 'test'])
-  assert.match(stdout, /Tests run: 5, Failures: 0, Errors: 0, Skipped: 0/)
+  assert.match(stdout, /Tests run: 6, Failures: 0, Errors: 0, Skipped: 0/)
 })
 
 test('the module for Node.js', async () => {

@@ -3,6 +3,7 @@ package svc.testcontainers;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.TextNode;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -180,10 +181,27 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
     adminPassword = textOf(ADMIN_PASSWORD);
     sslContext = contextTrusting(certificate);
     client = HttpClient.newBuilder().sslContext(sslContext).build();
+    awaitAnswer();
     rules.forEach((name, json) -> send("POST", "/svc/coordinator/v1/rules/" + encoded(name), json));
     datasources.entrySet().stream().map(entry -> submit(entry.getKey(), entry.getValue())).toList()
         .forEach(this::awaitTask);
     if (!datasources.isEmpty()) awaitLoaded();
+  }
+
+  /**
+   * Waits until the router answers through the mapped port. On a busy machine, the first connections may be closed without an
+   * answer, although the cluster is ready. Only this request is repeated, because it changes nothing.
+   */
+  private void awaitAnswer() {
+    await("an answer from [" + getRouterUrl() + "]", () -> answerOrFailure("/status/health"), JsonNode::isBoolean);
+  }
+
+  private JsonNode answerOrFailure(String path) {
+    try {
+      return send("GET", path, null);
+    } catch (UncheckedIOException e) {
+      return TextNode.valueOf(String.valueOf(e.getCause()));
+    }
   }
 
   private String textOf(String path) {

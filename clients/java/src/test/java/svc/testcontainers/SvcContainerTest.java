@@ -6,11 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.Base64;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -62,6 +68,23 @@ class SvcContainerTest {
   }
 
   @Test
+  void repeatsTheFirstRequestUntilItIsAnswered() throws Exception {
+    try (Relay relay = new Relay(20)) {
+      SvcContainer other = new SvcContainer(IMAGE) {
+        @Override
+        public String getRouterUrl() {
+          relay.target = getMappedPort(9088);
+          return "https://localhost:" + relay.port();
+        }
+      };
+      try (other) {
+        other.withRules("wikipedia", RULES).start();
+        assertTrue(relay.closed.get() >= 20, "closed " + relay.closed);
+      }
+    }
+  }
+
+  @Test
   void reportsInvalidRulesAndLeavesNoContainer() {
     SvcContainer other = new SvcContainer(IMAGE).withRules("wikipedia", "[{\"type\":\"loadSometimes\"}]");
     Throwable failure = assertThrows(ContainerLaunchException.class, other::start);
@@ -86,5 +109,44 @@ class SvcContainerTest {
     HttpRequest request = HttpRequest.newBuilder(URI.create(cluster.getRouterUrl() + path))
         .header("Authorization", "Basic " + login).build();
     return client.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  /** Forwards connections to a port, but first closes a number of them without an answer, as a busy machine may do. */
+  private static class Relay implements AutoCloseable {
+    private final ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    private final AtomicInteger closed = new AtomicInteger();
+    private volatile int target;
+
+    Relay(int toClose) throws IOException {
+      inBackground(() -> {
+        while (true) {
+          Socket incoming = server.accept();
+          if (closed.get() < toClose) {
+            closed.incrementAndGet();
+            incoming.close();
+          } else {
+            Socket outgoing = new Socket(InetAddress.getLoopbackAddress(), target);
+            inBackground(() -> incoming.getInputStream().transferTo(outgoing.getOutputStream()));
+            inBackground(() -> outgoing.getInputStream().transferTo(incoming.getOutputStream()));
+          }
+        }
+      });
+    }
+
+    int port() {
+      return server.getLocalPort();
+    }
+
+    @Override
+    public void close() throws IOException {
+      server.close();
+    }
+
+    /** Runs a task until it fails, which it does when a connection is closed. */
+    private static void inBackground(Callable<?> task) {
+      Thread thread = new Thread(new FutureTask<>(task));
+      thread.setDaemon(true);
+      thread.start();
+    }
   }
 }
