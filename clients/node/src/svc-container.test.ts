@@ -1,5 +1,7 @@
 // Starts the image [svc-cluster], or the one that the environment variable SVC_IMAGE names.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 // This package is tested with what its users install.
 import { Agent, request } from 'undici'
@@ -31,6 +33,30 @@ test('has loaded the datasource, and serves paths of Druid', async () => {
 test('requires a login', async () => {
   const { status } = await get('/svc/coordinator/v1/loadstatus', 'wrong')
   assert.equal(status, 401)
+})
+
+test('repeats the first request until it is answered', async () => {
+  let closed = 0
+  const relay = createServer((incoming) => {
+    if (++closed <= 5) {
+      incoming.destroy()
+      return
+    }
+    const outgoing = connect(cluster.getMappedPort(9088), cluster.getHost())
+    incoming.pipe(outgoing).pipe(incoming)
+    for (const socket of [incoming, outgoing]) socket.on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  const { port } = relay.address() as AddressInfo
+  const relayed: StartedSvcContainer = Object.create(cluster, {
+    getRouterUrl: { value: () => `https://localhost:${port}` },
+  })
+  try {
+    await relayed.prepare(new Map([['wikipedia', rules]]), [])
+    assert.ok(closed > 5)
+  } finally {
+    relay.close()
+  }
 })
 
 test('reports invalid rules', async () => {

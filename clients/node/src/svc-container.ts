@@ -144,6 +144,13 @@ export class StartedSvcContainer extends AbstractStartedContainer {
     const agent = new Agent({ connect: { ca: this.certificate } })
     try {
       const send = this.senderOf(agent)
+      // On a busy machine, the first connections may be closed without an answer, although the cluster is ready. Only this
+      // request is repeated, because it changes nothing.
+      await poll(
+        `an answer from [${this.getRouterUrl()}]`,
+        async () => await send('GET', '/status/health').catch(String),
+        (answer) => answer === true,
+      )
       for (const [name, list] of rules)
         await send('POST', `/svc/coordinator/v1/rules/${encodeURIComponent(name)}`, list)
       await Promise.all(datasources.map((datasource) => ingest(send, datasource)))
