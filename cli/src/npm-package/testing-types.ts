@@ -25,7 +25,10 @@ export interface ClusterOptions {
 
 /** A running cluster. It stops with the process that started it. */
 export interface Cluster {
-  /** The URL of the router, which forwards every path to the server that handles it. */
+  /**
+   * The URL of the router, which forwards requests to the server that handles them. Paths that begin with `/svc-ext`, such as
+   * those of users and roles, need the prefix `/proxy/coordinator`.
+   */
   readonly routerUrl: string
   /** The URL of the first coordinator. */
   readonly coordinatorUrl: string
