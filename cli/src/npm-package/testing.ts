@@ -8,6 +8,7 @@ import { errorMessageOf, type ServiceAnswer, sendRequest } from '../client/index
 import type { ClusterProcessOptions, ClusterProcessReport, ReadyCluster } from './cluster-process.ts'
 import { environment } from './environment.ts'
 import { nodeVersionProblem } from './node-version.ts'
+import { optionsProblem, requestToLoad } from './options-problem.ts'
 import type {
   Answer,
   Client,
@@ -26,8 +27,10 @@ const username = 'admin'
 
 /** Starts a cluster for tests: see testing-types.ts. */
 export const startCluster: typeof StartCluster = async (options = {}) => {
-  const problem = nodeVersionProblem(process.versions.node)
+  const problem = nodeVersionProblem(process.versions.node) ?? optionsProblem(options)
   if (problem !== undefined) throw new Error(`The cluster did not start: ${problem}`)
+  // Before the process starts: without them, it would never end.
+  const sentOptions = processOptions(options)
   const child = fork(clusterProcess, [], {
     // Its own process group: a signal to the group of the test reaches only the test, and the cluster stops after it.
     detached: true,
@@ -38,7 +41,7 @@ export const startCluster: typeof StartCluster = async (options = {}) => {
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
   })
-  child.send(processOptions(options))
+  child.send(sentOptions)
   const report = await reportOf(child)
   if (report.kind === 'failed') {
     await exited
@@ -58,7 +61,7 @@ export const startCluster: typeof StartCluster = async (options = {}) => {
     home,
     client,
     reset: () => replaceState(client, {}),
-    load: (name) => replaceState(client, { snapshot: name }),
+    load: async (name) => await replaceState(client, requestToLoad(name)),
     snapshot: async (name) => {
       await client.post(`${testingPath}/snapshots`, { name })
     },
