@@ -8,6 +8,7 @@ import { readContainerOptions } from './cluster-options.ts'
 import { containerMessage } from './container-message.ts'
 import { type OwnAddress, ownAddressFile } from './own-address.ts'
 import { checkTemporaryFolder } from './temporary-folder.ts'
+import { untilReady } from './until-ready.ts'
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
@@ -31,7 +32,10 @@ export async function runCluster(): Promise<void> {
     })
     try {
       writeFileSync(ownAddressFile, JSON.stringify(addressOf(cluster)))
-      printReady(cluster)
+      for (const { instance, problem } of cluster.notReady) print(`${instance} is not ready: ${problem}`)
+      // Clients wait for the line that says that the cluster is ready.
+      await untilReady(cluster, signal)
+      if (!signal.aborted) printReady(cluster)
       await requested
       print('Stopping…')
     } finally {
@@ -47,8 +51,7 @@ export async function runCluster(): Promise<void> {
   }
 }
 
-function printReady({ notReady, routerUrl, adminPassword, trusted, home }: Cluster): void {
-  for (const { instance, problem } of notReady) print(`${instance} is not ready: ${problem}`)
+function printReady({ routerUrl, adminPassword, trusted, home }: Cluster): void {
   print(`Ready: ${routerUrl}`)
   if (adminPassword !== undefined)
     print(
