@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -16,6 +16,7 @@ import {
   readKnownUsers,
 } from './index.ts'
 import { findRecoveries, recoveryTexts } from './lockouts.ts'
+import { serversOfRoles } from './servers-of-roles.ts'
 
 const now = Date.parse('2026-11-01T00:00:00Z')
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-diff-'))
@@ -314,6 +315,24 @@ describe('the difference between two configurations', () => {
     const ofRita = openTo(await withAnonymous(['druid.auth.authenticator.guests.identity=rita']))
     assert(ofRita.includes(rules))
     assert(!ofRita.includes(config))
+  })
+
+  it('gives servers that have no folder only the properties of the common file', async () => {
+    const folders = ['before', 'after'].map((name) => path.join(scratch, `without-router-${name}`)) as [
+      string,
+      string,
+    ]
+    for (const folder of folders) {
+      cpSync(original, folder, { recursive: true })
+      for (const own of ['query/router', 'data/historical', 'data/middleManager'])
+        rmSync(path.join(folder, own), { recursive: true, force: true })
+    }
+    const own = path.join(folders[1], 'query/broker/runtime.properties')
+    appendFileSync(own, 'druid.escalator.internalClientPassword=another-9\n')
+    const rolesOf = async (folder: string) => serversOfRoles((await read(folder)).configuration)
+    const [before, after] = [await rolesOf(folders[0]), await rolesOf(folders[1])]
+    for (const role of ['router', 'historical'] as const) assert.deepEqual(after[role], before[role])
+    assert.notDeepEqual(after.broker, before.broker)
   })
 
   it('shows that everything is allowed', async () => {

@@ -52,7 +52,9 @@ function inCluster(configuration: Configuration, findings: readonly Finding[]): 
   const servers = new Set(Object.values(serversOfRoles(configuration)).map(({ name }) => name))
   const hasStores = usesStores(findings)
   return findings.map((finding) => {
-    if (!finding.servers.some((name) => servers.has(name))) return { ...finding, up: noSuchServer }
+    const isKnown =
+      finding.file === configuration.commonFile || finding.servers.some((name) => servers.has(name))
+    if (!isKnown) return { ...finding, up: noSuchServer }
     return finding.up === ownCertificates && hasStores ? { ...finding, up: sameEffect } : finding
   })
 }

@@ -119,7 +119,7 @@ describe('the explanation of an interval', () => {
     })
     assert.equal(
       formatIntervalExplanation(await readIntervalExplanation(client, 'wiki', '2026-01-01/P4D')),
-      `wiki I\n2 used segments: 1 loaded, 1 unavailable.\n\n${id}\n  The segment is not available for queries.\n\ndropRule  3 unused segments, for example S\n  The segment is unused: because.`,
+      `wiki I\n2 used segments: 1 loaded, 1 unavailable.\n\n${id}\n  The segment is not available for queries.\n\n3 unused segments with cause [dropRule], for example S\n  The segment is unused: because.`,
     )
   })
 })

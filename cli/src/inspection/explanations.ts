@@ -217,7 +217,7 @@ export function formatIntervalExplanation({
   const lines = notLoaded.map((one) => `${one.segment}\n  ${one.summary}.`)
   const unusedLines = unused.map(
     ({ code, segments, example }) =>
-      `${code}  ${countOf(segments, 'unused segment')}, for example ${example.segment}\n  ${example.text}.`,
+      `${countOf(segments, 'unused segment')} with cause [${code}], for example ${example.segment}\n  ${example.text}.`,
   )
   return [`${dataSource} ${interval}\n${summary}.`, ...lines, ...unusedLines].join('\n\n')
 }
