@@ -7,6 +7,24 @@ import { ServersByFill } from './servers-by-fill.ts'
 
 const maxQueuedLoads = 4
 
+type Sizes = { maxSizeBytes: number; usedSizeBytes: number }[]
+type Requests = {
+  sizeBytes: number
+  holders: number[]
+  given: number | null
+  freed: { server: number; bytes: number } | null
+}[]
+
+/** An empty segment still fits on a server without space, but not on one that is too full. */
+const emptySegment: [Sizes, Requests] = [
+  [
+    { maxSizeBytes: 1, usedSizeBytes: 2 },
+    { maxSizeBytes: 0, usedSizeBytes: 0 },
+    { maxSizeBytes: 17, usedSizeBytes: 0 },
+  ],
+  [{ sizeBytes: 0, holders: [2], given: null, freed: null }],
+]
+
 test('assigns to the same servers as a search through all of them', () => {
   const sizes = fc.array(
     fc.record({ maxSizeBytes: fc.integer({ min: 0, max: 60 }), usedSizeBytes: fc.nat(20) }),
@@ -54,6 +72,6 @@ test('assigns to the same servers as a search through all of them', () => {
         assert.equal(fillBefore.get(chosen), lowestFill)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 1000, examples: [emptySegment] },
   )
 })

@@ -92,7 +92,8 @@ export class ServersByFill {
 
   /** Returns at least the bytes that are free on a server that is as full as this one, or fuller. */
   private maxRoomBelow({ fill }: ServerDraft): number {
-    return fill === Infinity ? 0 : (1 - fill) * this.largestMaxSizeBytes + roundingBytes
+    // The last servers have no space at all, which is enough for an empty segment, even if servers before them are too full.
+    return fill === Infinity ? 0 : Math.max(0, (1 - fill) * this.largestMaxSizeBytes + roundingBytes)
   }
 
   private rebuild(): void {
