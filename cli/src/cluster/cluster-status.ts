@@ -105,18 +105,14 @@ export function sentencesWithoutProblemsOf(
   processes: readonly Pick<ProcessStatus, 'url' | 'state' | 'problem'>[],
   { sentences, unavailableServers = [] }: ClusterAnswer,
 ): readonly string[] {
-  const shownServers = new Set(processes.flatMap(({ url, problem }) => (problem ? serverNameAt(url) : [])))
-  const readyServers = new Set(
-    processes.flatMap(({ url, state }) => (state === 'ready' ? serverNameAt(url) : [])),
-  )
+  const processOf = new Map(processes.map((process) => [serverNameAt(process.url), process]))
+  const isLeftOut = ({ server, state }: UnavailableServer): boolean => {
+    const process = processOf.get(server)
+    return Boolean(process?.problem) || (state === 'notReady' && process?.state === 'ready')
+  }
   const problemSentences = new Set(unavailableSentences(unavailableServers))
   return [
-    ...unavailableSentences(
-      unavailableServers.filter(
-        ({ server, state }) =>
-          !shownServers.has(server) && !(state === 'notReady' && readyServers.has(server)),
-      ),
-    ),
+    ...unavailableSentences(unavailableServers.filter((server) => !isLeftOut(server))),
     ...sentences.filter((sentence) => !problemSentences.has(sentence)),
   ]
 }

@@ -94,12 +94,8 @@ export const nameChecks: readonly Check[] = [
     severity: 'warning',
     find: (server, { configuration }) =>
       configuration.invalidEscapes
-        .filter(
-          ({ backslash, name }) =>
-            backslash === 'ignores' &&
-            /^druid\.(auth|escalator|host|(client|server)\.https)\b/.test(name) &&
-            isPropertyName(name),
-        )
+        .filter(({ backslash, name }) => backslash === 'ignores' && isPropertyName(name))
+        .filter(({ name }) => /^druid\.(auth|escalator|host|(client|server)\.https)\b/.test(name))
         .filter(({ file, line, name }) => {
           const used = server.properties.get(name)
           return used?.file === file && used.line === line
