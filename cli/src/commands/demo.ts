@@ -13,7 +13,7 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .description(
-      'Show how rules move real data between the tiers of a temporary cluster (takes about 10 seconds)',
+      'Show how rules move real data between the tiers of a temporary cluster (takes about 15 seconds)',
     )
     .option(
       '--home <dir>',

@@ -63,7 +63,7 @@ function createProgram(): Command {
 
 const firstSteps = `
 Examples:
-  ./svc demo          See what svc does, in about 10 seconds
+  ./svc demo          See what svc does, in about 15 seconds
   ./svc up --detach   Start a cluster, and leave it running
   ./svc status        See what it is doing`
 
