@@ -72,36 +72,44 @@ const copy = ({ database, functions }: Place, segments: readonly Segment[], task
     functions.copySegments(transaction, segments.map(inserted), taskId, firstDay),
   )
 
+/** Returns a function that returns the term, or about how many seconds the lease of another candidate is still valid. */
+const acquiring =
+  ({ database, functions }: Place) =>
+  async (by: real.Candidate, leaseMs: number) => {
+    const { term, expiresInMs } = await functions.acquireLease(database, by, leaseMs)
+    return term ?? `${Math.round(expiresInMs / 10_000) * 10} s`
+  }
+
 const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
-  'a lease has one holder, which renews and releases it': async ({ database, functions }) => {
+  'a lease has one holder, which renews and releases it': async (place) => {
+    const { database, functions } = place
+    const acquire = acquiring(place)
     const [a, b] = [candidate('a'), candidate('b')]
     const log: unknown[] = [
-      await functions.acquireLease(database, a, 60_000),
-      await functions.acquireLease(database, b, 60_000),
-      await functions.acquireLease(database, a, 60_000),
+      await acquire(a, 60_000),
+      await acquire(b, 60_000),
+      await acquire(a, 60_000),
       await functions.renewLease(database, a, 1, 60_000),
       await functions.renewLease(database, a, 2, 60_000),
       await functions.loadLeases(database),
       await functions.loadLeases(database, 120_000),
     ]
     await functions.releaseLease(database, b)
-    log.push(await functions.acquireLease(database, b, 60_000))
+    log.push(await acquire(b, 60_000))
     await functions.releaseLease(database, a)
-    log.push(await functions.loadLeases(database), await functions.acquireLease(database, b, 60_000))
+    log.push(await functions.loadLeases(database), await acquire(b, 60_000))
     log.push(await functions.renewLease(database, a, 1, 60_000))
-    log.push(await functions.acquireLease(database, { ...b, holder: 'machine later' }, 60_000))
+    log.push(await acquire({ ...b, holder: 'machine later' }, 60_000))
     return log
   },
 
-  'a lease expires': async ({ database, functions, pause }) => {
-    await functions.acquireLease(database, candidate('a'), 50)
-    const before = await functions.acquireLease(database, candidate('b'), 60_000)
+  'a lease expires': async (place) => {
+    const { database, functions, pause } = place
+    const acquire = acquiring(place)
+    await acquire(candidate('a'), 50)
+    const before = await acquire(candidate('b'), 60_000)
     await pause(100)
-    return [
-      before,
-      await functions.loadLeases(database),
-      await functions.acquireLease(database, candidate('b'), 60_000),
-    ]
+    return [before, await functions.loadLeases(database), await acquire(candidate('b'), 60_000)]
   },
 
   'a fenced transaction delays a takeover, and fails for an old leader': async ({
@@ -112,7 +120,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
     await functions.acquireLease(database, candidate('a'), 10)
     const log: unknown[] = []
     await pause(30)
-    let taken: Promise<unknown> = Promise.resolve()
+    let taken: Promise<real.LeaseAttempt> | undefined
     await database.transaction(async (transaction) => {
       await functions.assertLeads(transaction, 'coordinator', 1)
       taken = functions.acquireLease(database, candidate('b'), 60_000)
@@ -120,7 +128,7 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
       await pause(100)
       log.push(isTaken())
     })
-    log.push(await taken)
+    log.push((await taken)?.term)
     const fails = database.transaction((transaction) => functions.assertLeads(transaction, 'coordinator', 1))
     log.push(await fails.catch(({ code, message }) => [code, message]))
     return log
@@ -197,12 +205,16 @@ const cases: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
     await functions.saveHeartbeat(database, node('b', 'historical'))
     await functions.saveHeartbeat(database, node('a', 'historical'))
     await functions.saveHeartbeat(database, node('c', 'broker'))
-    const own = { role: 'broker', name: 'c' } as const
+    const refresh = (roles: readonly real.AnnouncedNode['role'][], own?: real.AnnouncedNode) =>
+      functions.refreshMembers(database, { roles, own, timeoutMs: 60_000, soonMs: 120_000 })
     const log: unknown[] = [
       await functions.loadNodes(database, 60_000),
-      await functions.loadNodes(database, 60_000, { roles: ['historical'] }),
-      await functions.loadNodes(database, 60_000, { roles: [], own }),
+      await refresh(['historical']),
+      await refresh([], node('d', 'broker')),
+      await refresh(['broker', 'historical'], { ...node('a', 'historical'), plaintextPort: 2 }),
     ]
+    await functions.acquireLease(database, candidate('a'), 60_000)
+    log.push(await refresh([]))
     await functions.removeNode(database, node('a', 'historical'))
     await pause(200)
     await functions.saveHeartbeat(database, node('c', 'broker'))

@@ -6,7 +6,7 @@ import {
   isSchemaCurrent,
   type Lease,
   loadLeases,
-  loadNodes,
+  refreshMembers,
   removeNode,
   saveHeartbeat,
   type ValidLease,
@@ -84,12 +84,13 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   // While a leader is being replaced, only the leaders are refreshed until this time.
   let refreshAt = 0
 
-  const refresh = sharedRuns(async () => {
-    // Sequential, on one connection, because this runs as long as the server does.
-    const found = await loadNodes(database, timeoutMs, { roles: wanted, own: announcement.current() })
-    await leaders.refresh()
-    nodes = found.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
-  })
+  const refresh = sharedRuns(() =>
+    announcement.inTurn(async (own) => {
+      const found = await refreshMembers(database, { roles: wanted, own, timeoutMs, soonMs })
+      leaders.replace(found.leases)
+      nodes = found.nodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
+    }),
+  )
   const withdraw = (): void => {
     announcement.withdraw()
     refreshAt = 0
@@ -101,7 +102,6 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       // During the first start of a cluster, queries on missing tables would fill the Postgres log.
       if (!hasRefreshed && !(await isSchemaCurrent(database))) return notYetMs
       if (performance.now() >= refreshAt) {
-        await announcement.save()
         await refresh()
         refreshAt = performance.now() + heartbeatMs
       } else await leaders.refresh()
@@ -147,14 +147,16 @@ function createKnownLeaders(database: Database, soonMs: number) {
   let completeAt = performance.now()
   const isLed = (role: string): boolean => leases.some((lease) => lease.role === role && !lease.expiresSoon)
   const isComplete = (): boolean => [...rolesWithLeader].every(isLed)
+  const replace = (found: readonly ValidLease[]): void => {
+    const before = leases
+    leases = found
+    for (const { role } of leases) rolesWithLeader.add(role)
+    if (isComplete()) completeAt = performance.now()
+    watchers.notify(before, leases)
+  }
   return {
-    refresh: sharedRuns(async () => {
-      const before = leases
-      leases = await loadLeases(database, soonMs)
-      for (const { role } of leases) rolesWithLeader.add(role)
-      if (isComplete()) completeAt = performance.now()
-      watchers.notify(before, leases)
-    }),
+    replace,
+    refresh: async () => replace(await loadLeases(database, soonMs)),
     /** Whether a leader is gone, or about to be, and has not been gone for long. */
     areBeingReplaced: () => !isComplete() && performance.now() - completeAt < maxReplacingMs,
     count: () => leases.length,
@@ -188,21 +190,25 @@ function createLeaderWatchers() {
   }
 }
 
-/** The announcement of this server, which `save` writes to the metadata store or removes from it. */
+/** The announcement of this server, which is saved in the metadata store, or removed from it. */
 function createAnnouncement(database: Database) {
   let announced: AnnouncedNode | undefined
   let withdrawn: AnnouncedNode | undefined
   // On two concurrent connections, an announcement could arrive after the withdrawal that followed it.
   let lastWrite: Promise<void> = Promise.resolve()
 
-  const write = async (): Promise<void> => {
-    const gone = withdrawn
-    if (announced) await saveHeartbeat(database, announced)
-    else if (gone) await removeNode(database, gone)
-    if (withdrawn === gone) withdrawn = undefined
+  /** Runs work that saves the announcement, after a withdrawal has been saved. */
+  const inTurn = (save: (announced: AnnouncedNode | undefined) => Promise<void>): Promise<void> => {
+    const turn = lastWrite.then(async () => {
+      const gone = withdrawn
+      if (announced === undefined && gone) await removeNode(database, gone)
+      await save(announced)
+      if (withdrawn === gone) withdrawn = undefined
+    })
+    lastWrite = turn.catch(() => undefined)
+    return turn
   }
   return {
-    current: () => announced,
     set: (node: AnnouncedNode): void => {
       announced = node
       withdrawn = undefined
@@ -211,10 +217,7 @@ function createAnnouncement(database: Database) {
       withdrawn = announced ?? withdrawn
       announced = undefined
     },
-    save: (): Promise<void> => {
-      const turn = lastWrite.then(write)
-      lastWrite = turn.catch(() => undefined)
-      return turn
-    },
+    inTurn,
+    save: (): Promise<void> => inTurn(async (node) => node && (await saveHeartbeat(database, node))),
   }
 }

@@ -1,4 +1,12 @@
-import { acquireLease, type Candidate, type Database, releaseLease, renewLease } from '../postgres/index.ts'
+import {
+  acquireLease,
+  type Candidate,
+  type Database,
+  type Listener,
+  leasesChannel,
+  releaseLease,
+  renewLease,
+} from '../postgres/index.ts'
 import type { Logger } from '../runtime/index.ts'
 import { createProblemLog, startLoop } from '../runtime/index.ts'
 
@@ -18,13 +26,16 @@ export interface LeadershipChange {
   onLoss(): void
 }
 
-/** There is no leader between the end of a lease and the next attempt of another server, so other servers try often. */
+/** How often other servers try to take over, and to find out whether they may lead, while they are not notified of releases. */
 const triesPerLease = 25
+// A lease may be about to expire in the metadata store, so that the next attempt would come too early.
+const minRetryMs = 5
 
 /**
  * Takes part in the leader election of a role. A server considers itself leader only until its lease expires on its own
- * clock, measured from before the request; the metadata store's clock decides when another server may take over. While
- * `mayLead` returns false, this server steps down and does not become leader.
+ * clock, measured from before the request; the metadata store's clock decides when another server may take over. Others try
+ * when the lease that they know expires, or when it is released. While `mayLead` returns false, this server steps down and
+ * does not become leader.
  */
 export function startElection(
   database: Database,
@@ -50,19 +61,31 @@ export function startElection(
     await releaseLease(database, candidate)
     mayHoldLease = false
   }
-  const acquire = async (): Promise<void> => {
+  let listener: Listener | undefined
+  const listen = async (): Promise<void> => {
+    listener ??= await database.listen(leasesChannel, (released) => {
+      // If notifications may have been missed, this one may have been, too.
+      if (released === undefined || released === role) loop.wake()
+    })
+  }
+  /** Returns when to try again if another server leads. */
+  const acquire = async (): Promise<number | undefined> => {
     await release()
+    // Without notifications, it tries often instead.
+    await listen().catch(() => undefined)
     const requestedAt = performance.now()
     mayHoldLease = true
-    const gained = await acquireLease(database, candidate, leaseMs)
+    const { term: gained, expiresInMs } = await acquireLease(database, candidate, leaseMs)
     mayHoldLease = gained !== undefined
     problemLog.over('Leader election recovered')
     settle()
     // If the answer was late, the lease has expired, and another server may be the leader by now.
-    if (gained === undefined || performance.now() >= requestedAt + leaseMs) return
+    if (gained === undefined && listener !== undefined) return Math.max(expiresInMs, minRetryMs)
+    if (gained === undefined || performance.now() >= requestedAt + leaseMs) return leaseMs / triesPerLease
     leadership.begin(gained, requestedAt + leaseMs)
     logger.info('Became leader', { role, term: gained })
     change.onGain(gained)
+    return undefined
   }
   const renew = async (held: number): Promise<void> => {
     const requestedAt = performance.now()
@@ -79,7 +102,7 @@ export function startElection(
         leadership.end()
         await release()
         settle()
-      } else if (term === undefined) await acquire()
+      } else if (term === undefined) return await acquire()
       else await renew(term)
       return leadership.unended() === undefined ? leaseMs / triesPerLease : undefined
     },
@@ -93,6 +116,7 @@ export function startElection(
       await loop.stop()
       leadership.end()
       await release().catch(() => undefined)
+      await listener?.close()
     },
   }
 }

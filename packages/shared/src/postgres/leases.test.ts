@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { createTestStores, waitUntil } from '../testing/index.ts'
-import { acquireLease, assertLeads, loadLeases, releaseLease, renewLease, sql } from './index.ts'
+import {
+  acquireLease,
+  assertLeads,
+  leasesChannel,
+  loadLeases,
+  releaseLease,
+  renewLease,
+  sql,
+} from './index.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -21,8 +29,8 @@ beforeEach(() => database.query(sql`DELETE FROM leader_leases`))
 
 describe('a lease', () => {
   it('goes to the first candidate, and to no other while it is valid', async () => {
-    assert.equal(await acquireLease(database, a, leaseMs), 1)
-    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+    assert.equal((await acquireLease(database, a, leaseMs)).term, 1)
+    assert.equal((await acquireLease(database, b, leaseMs)).term, undefined)
     assert.deepEqual(await loadLeases(database), [
       { role: 'coordinator', node: 'a', baseUrl: 'http://a', term: 1, expiresSoon: false },
     ])
@@ -36,14 +44,14 @@ describe('a lease', () => {
       Array.from({ length: 10 }, (_, index) => acquireLease(many, candidate(`c${index}`), leaseMs)),
     )
     assert.deepEqual(
-      terms.filter((term) => term !== undefined),
+      terms.flatMap(({ term }) => term ?? []),
       [1],
     )
   })
 
   it('is separate for each role', async () => {
     await acquireLease(database, a, leaseMs)
-    assert.equal(await acquireLease(database, { ...b, role: 'overlord' }, leaseMs), 1)
+    assert.equal((await acquireLease(database, { ...b, role: 'overlord' }, leaseMs)).term, 1)
     assert.equal((await loadLeases(database)).length, 2)
   })
 
@@ -59,48 +67,65 @@ describe('a lease', () => {
     await acquireLease(database, a, leaseMs)
     await expire()
     assert.deepEqual(await loadLeases(database), [])
-    assert.equal(await acquireLease(database, b, leaseMs), 2)
+    assert.equal((await acquireLease(database, b, leaseMs)).term, 2)
     assert.equal(await renewLease(database, a, 1, leaseMs), false)
     await expire()
-    assert.equal(await acquireLease(database, a, leaseMs), 3)
+    assert.equal((await acquireLease(database, a, leaseMs)).term, 3)
   })
 
   it('that has expired can still be renewed if nobody took it', async () => {
     await acquireLease(database, a, leaseMs)
     await expire()
     assert.equal(await renewLease(database, a, 1, leaseMs), true)
-    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+    assert.equal((await acquireLease(database, b, leaseMs)).term, undefined)
+  })
+
+  it('has a time until it expires', async () => {
+    await acquireLease(database, a, leaseMs)
+    const { expiresInMs } = await acquireLease(database, b, leaseMs)
+    assert.ok(expiresInMs > leaseMs - 5000 && expiresInMs <= leaseMs, `${expiresInMs}`)
   })
 
   it('expires by the clock of Postgres', async () => {
     await acquireLease(database, a, 150)
-    assert.equal(await acquireLease(database, b, leaseMs), undefined)
-    const term = await waitUntil('it expires', () => acquireLease(database, b, leaseMs))
+    assert.equal((await acquireLease(database, b, leaseMs)).term, undefined)
+    const term = await waitUntil('it expires', async () => (await acquireLease(database, b, leaseMs)).term)
     assert.equal(term, 2)
   })
 
   it('goes immediately to a restarted process on the same port', async () => {
     await acquireLease(database, candidate('first life', 'node:1'), leaseMs)
-    assert.equal(await acquireLease(database, candidate('second life', 'node:1'), leaseMs), 2)
+    assert.equal((await acquireLease(database, candidate('second life', 'node:1'), leaseMs)).term, 2)
     assert.equal(await renewLease(database, candidate('first life', 'node:1'), 1, leaseMs), false)
   })
 
   it('is not extended by a holder that does not know that it has the lease', async () => {
     await acquireLease(database, a, leaseMs)
     // The answer was lost, so the process tries again.
-    assert.equal(await acquireLease(database, a, leaseMs), undefined)
+    assert.equal((await acquireLease(database, a, leaseMs)).term, undefined)
     await releaseLease(database, a)
-    assert.equal(await acquireLease(database, a, leaseMs), 2)
+    assert.equal((await acquireLease(database, a, leaseMs)).term, 2)
+  })
+
+  it('notifies other candidates when its holder releases it', async (context) => {
+    const roles: (string | undefined)[] = []
+    const listener = await database.listen(leasesChannel, (role) => roles.push(role))
+    context.after(() => listener.close())
+    await acquireLease(database, a, leaseMs)
+    await releaseLease(database, b)
+    await releaseLease(database, a)
+    await listener.catchUp()
+    assert.deepEqual(roles, ['coordinator'])
   })
 
   it('is released immediately, but only by its holder', async () => {
     await acquireLease(database, a, leaseMs)
     await releaseLease(database, b)
     await releaseLease(database, { ...a, holder: 'a after a restart' })
-    assert.equal(await acquireLease(database, b, leaseMs), undefined)
+    assert.equal((await acquireLease(database, b, leaseMs)).term, undefined)
     await releaseLease(database, a)
     assert.deepEqual(await loadLeases(database), [])
-    assert.equal(await acquireLease(database, b, leaseMs), 2)
+    assert.equal((await acquireLease(database, b, leaseMs)).term, 2)
   })
 })
 
@@ -145,7 +170,7 @@ describe('a fenced transaction', () => {
       // The lease has expired by the clock, but a transaction of its holder is still running.
       taking = (async () => {
         await other.query(sql`SET lock_timeout = 0`)
-        const term = await acquireLease(other, { ...b, node: 'a' }, leaseMs)
+        const { term } = await acquireLease(other, { ...b, node: 'a' }, leaseMs)
         order.push(`taken in term ${term}`)
       })()
       await waitUntil('the other waits', async () => {

@@ -4,8 +4,11 @@ import type { Role } from '../config/index.ts'
 import { createTestStores } from '../testing/index.ts'
 import {
   type AnnouncedNode,
+  acquireLease,
+  loadLeases,
   loadMissingNodes,
   loadNodes,
+  refreshMembers,
   removeNode,
   removeStaleNodes,
   saveHeartbeat,
@@ -55,15 +58,27 @@ describe('a server', () => {
     )
   })
 
-  it('is loaded if its role is requested, or if it is this server', async () => {
+  it('renews its heartbeat, and gets the servers of the requested roles, itself, and the leaders', async () => {
     for (const name of ['a', 'b']) await saveHeartbeat(database, node(name))
     await saveHeartbeat(database, node('c', { role: 'broker' }))
+    const refresh = (roles: readonly Role[], own?: AnnouncedNode) =>
+      refreshMembers(database, { roles, own, timeoutMs: 5000, soonMs: 60_000 })
     const read = async (roles: readonly Role[], own?: AnnouncedNode) =>
-      (await loadNodes(database, 5000, { roles, own })).map(({ name }) => name)
+      (await refresh(roles, own)).nodes.map(({ name }) => name)
     assert.deepEqual(await read(['broker']), ['c'])
     assert.deepEqual(await read([]), [])
     assert.deepEqual(await read([], node('b')), ['b'])
     assert.deepEqual(await read(['broker'], node('a')), ['c', 'a'])
+    assert.deepEqual(await read(['historical'], node('a')), ['a', 'b'])
+    await age('a', 6)
+    assert.deepEqual(await read(['historical']), ['b'])
+    const changed = node('a', { plaintextPort: null, tlsPort: 1, details: { x: 'y' } })
+    assert.deepEqual((await refresh([], changed)).nodes, [changed])
+    assert.deepEqual(await read(['historical']), ['a', 'b'])
+    assert.deepEqual((await refresh([])).leases, [])
+    await acquireLease(database, { role: 'overlord', holder: 'm 1', node: 'n', baseUrl: 'http://n' }, 30_000)
+    assert.deepEqual((await refresh([])).leases, await loadLeases(database, 60_000))
+    assert.equal((await refresh([])).leases[0]?.expiresSoon, true)
   })
 
   it('that misses its heartbeats is not listed until the next heartbeat', async () => {

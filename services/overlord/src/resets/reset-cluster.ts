@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { conflict, describeError, notFound, unavailable } from '@svc/domain/failure'
-import { roles, type Settings } from '@svc/shared/config'
+import type { Settings } from '@svc/shared/config'
 import { baseUrlOf } from '@svc/shared/discovery'
 import {
   type AnnouncedNode,
@@ -82,7 +82,7 @@ export async function stateOfReset(
 }
 
 const liveServers = (database: Database, settings: Settings): Promise<AnnouncedNode[]> =>
-  loadNodes(database, settings.get('svc.discovery.timeout'), { roles })
+  loadNodes(database, settings.get('svc.discovery.timeout'))
 
 interface Reset {
   readonly id: string

@@ -29,6 +29,7 @@ export {
   loadLoadRates,
   loadNodes,
   loadServerProblems,
+  refreshMembers,
   removeNode,
   removeServerProblem,
   removeStaleLoadRates,

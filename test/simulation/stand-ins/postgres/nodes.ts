@@ -1,32 +1,41 @@
 import type * as real from '@svc/shared/postgres'
 import { statement } from './database.ts'
+import { validLeases } from './leases.ts'
+import type { StoreView } from './store.ts'
 
 const keyOf = ({ role, name }: { readonly role: string; readonly name: string }): string => `${role} ${name}`
 const byKey = (a: { role: string; name: string }, b: { role: string; name: string }): number =>
   keyOf(a) < keyOf(b) ? -1 : 1
 
 export const saveHeartbeat: typeof real.saveHeartbeat = (queries, node) =>
-  statement(queries, (view) =>
-    view.put(view.tables.nodes, keyOf(node), { ...node, heartbeatAt: view.startedAt }),
-  )
+  statement(queries, (view) => renew(view, node))
+
+const renew = (view: StoreView, node: real.AnnouncedNode): void =>
+  view.put(view.tables.nodes, keyOf(node), { ...node, heartbeatAt: view.startedAt })
 
 export const removeNode: typeof real.removeNode = (queries, node) =>
   statement(queries, (view) => view.remove(view.tables.nodes, keyOf(node)))
 
-export const loadNodes: typeof real.loadNodes = (queries, timeoutMs, wanted) =>
-  statement(queries, (view) =>
-    view
-      .rows(view.tables.nodes)
-      .filter(({ heartbeatAt }) => heartbeatAt > view.startedAt - timeoutMs)
-      .filter(
-        (node) =>
-          wanted === undefined ||
-          wanted.roles.includes(node.role) ||
-          (wanted.own !== undefined && keyOf(wanted.own) === keyOf(node)),
-      )
-      .map(({ heartbeatAt: _, ...node }) => node)
-      .sort(byKey),
-  )
+export const loadNodes: typeof real.loadNodes = (queries, timeoutMs) =>
+  statement(queries, (view) => aliveNodes(view, timeoutMs))
+
+export const refreshMembers: typeof real.refreshMembers = (queries, { own, roles, timeoutMs, soonMs }) =>
+  statement(queries, (view) => {
+    if (own) renew(view, own)
+    return {
+      nodes: aliveNodes(view, timeoutMs).filter(
+        (node) => roles.includes(node.role) || (own !== undefined && keyOf(own) === keyOf(node)),
+      ),
+      leases: validLeases(view, soonMs),
+    }
+  })
+
+const aliveNodes = (view: StoreView, timeoutMs: number): real.AnnouncedNode[] =>
+  view
+    .rows(view.tables.nodes)
+    .filter(({ heartbeatAt }) => heartbeatAt > view.startedAt - timeoutMs)
+    .map(({ heartbeatAt: _, ...node }) => node)
+    .sort(byKey)
 
 export const removeStaleNodes: typeof real.removeStaleNodes = (queries, keptMs) =>
   statement(queries, (view) =>
