@@ -158,14 +158,15 @@ const ofLeaders: readonly KnownMutation[] = [
   {
     what: 'a server leads with a lease that has expired when it learns about it',
     file: election,
-    find: 'if (gained === undefined || performance.now() >= requestedAt + leaseMs) return\n    leadership.begin(gained, requestedAt + leaseMs)',
-    replace: 'if (gained === undefined) return\n    leadership.begin(gained, performance.now() + leaseMs)',
+    find: 'if (gained === undefined || performance.now() >= requestedAt + leaseMs) return leaseMs / triesPerLease\n    leadership.begin(gained, requestedAt + leaseMs)',
+    replace:
+      'if (gained === undefined) return leaseMs / triesPerLease\n    leadership.begin(gained, performance.now() + leaseMs)',
   },
   {
     what: 'a server keeps a lease that it does not know about',
     file: election,
-    find: '    mayHoldLease = true\n    const gained',
-    replace: '    const gained',
+    find: 'mayBeHeld = true\n      const attempt',
+    replace: 'const attempt',
   },
 ]
 

@@ -2,6 +2,7 @@ import {
   acquireLease,
   type Candidate,
   type Database,
+  type LeaseAttempt,
   type Listener,
   leasesChannel,
   releaseLease,
@@ -47,40 +48,23 @@ export function startElection(
 ): Election {
   const { role } = candidate
   const problemLog = createProblemLog(logger)
-  // Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
-  // effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
-  let mayHoldLease = false
+  const claim = createClaim(database, candidate, leaseMs)
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
   const leadership = createLeadership((term) => {
     logger.warn('Lost leadership', { role, term })
-    mayHoldLease = true
+    claim.mayBeHeld()
     change.onLoss()
   })
-  const release = async (): Promise<void> => {
-    if (!mayHoldLease) return
-    await releaseLease(database, candidate)
-    mayHoldLease = false
-  }
-  let listener: Listener | undefined
-  const listen = async (): Promise<void> => {
-    listener ??= await database.listen(leasesChannel, (released) => {
-      // If notifications may have been missed, this one may have been, too.
-      if (released === undefined || released === role) loop.wake()
-    })
-  }
+  const releases = followReleases(database, role, () => loop.wake())
   /** Returns when to try again if another server leads. */
   const acquire = async (): Promise<number | undefined> => {
-    await release()
-    // Without notifications, it tries often instead.
-    await listen().catch(() => undefined)
+    const isNotified = await releases.start()
     const requestedAt = performance.now()
-    mayHoldLease = true
-    const { term: gained, expiresInMs } = await acquireLease(database, candidate, leaseMs)
-    mayHoldLease = gained !== undefined
+    const { term: gained, expiresInMs } = await claim.acquire()
     problemLog.over('Leader election recovered')
     settle()
+    if (gained === undefined && isNotified) return Math.max(expiresInMs, minRetryMs)
     // If the answer was late, the lease has expired, and another server may be the leader by now.
-    if (gained === undefined && listener !== undefined) return Math.max(expiresInMs, minRetryMs)
     if (gained === undefined || performance.now() >= requestedAt + leaseMs) return leaseMs / triesPerLease
     leadership.begin(gained, requestedAt + leaseMs)
     logger.info('Became leader', { role, term: gained })
@@ -100,7 +84,7 @@ export function startElection(
       const term = leadership.unended()
       if (!mayLead()) {
         leadership.end()
-        await release()
+        await claim.release()
         settle()
       } else if (term === undefined) return await acquire()
       else await renew(term)
@@ -115,9 +99,54 @@ export function startElection(
     stop: async () => {
       await loop.stop()
       leadership.end()
-      await release().catch(() => undefined)
-      await listener?.close()
+      await claim.release().catch(() => undefined)
+      await releases.close()
     },
+  }
+}
+
+/**
+ * The lease that the store may have for a candidate although it does not lead: an answer was lost or late, or a renewal took effect
+ * after the lease had expired here. The candidate releases it before it tries again, so that others may lead.
+ */
+function createClaim(database: Database, candidate: Candidate, leaseMs: number) {
+  let mayBeHeld = false
+  const release = async (): Promise<void> => {
+    if (!mayBeHeld) return
+    await releaseLease(database, candidate)
+    mayBeHeld = false
+  }
+  return {
+    release,
+    mayBeHeld: (): void => {
+      mayBeHeld = true
+    },
+    acquire: async (): Promise<LeaseAttempt> => {
+      await release()
+      mayBeHeld = true
+      const attempt = await acquireLease(database, candidate, leaseMs)
+      mayBeHeld = attempt.term !== undefined
+      return attempt
+    },
+  }
+}
+
+/** Calls back when a lease of a role has been released, or may have been. */
+function followReleases(database: Database, role: string, onRelease: () => void) {
+  let listener: Listener | undefined
+  return {
+    /** Returns whether this server is notified of releases. */
+    start: async (): Promise<boolean> => {
+      try {
+        listener ??= await database.listen(leasesChannel, (released) => {
+          if (released === undefined || released === role) onRelease()
+        })
+      } catch {
+        return false
+      }
+      return true
+    },
+    close: async (): Promise<void> => await listener?.close(),
   }
 }
 
