@@ -51,8 +51,8 @@ export function addAuth(program: Command): void {
       `
 Each server keeps the last 1,000 refused requests and the last 1,000 refused handshakes until it stops.
 
-Exit status: 0 if the request is allowed or the decision depends on its content, 4 if it is denied. With --request, the status
-is 4 even if such a request would be allowed now.
+Exit status: 0 if the request is allowed or the decision depends on its content, 4 if it is denied. With the ID of a refused
+request or handshake, the status is 4 even if it would be accepted now.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST
@@ -130,6 +130,7 @@ async function explainHandshake(id: string | true, options: ExplainOptions): Pro
   const found = await refusedHandshakes(await refusalSource(options), id === true ? undefined : id)
   if (options.json) printJson(id === true ? found : found[0]!)
   else process.stdout.write(id === true ? handshakesText(found) : handshakeText(found[0]!))
+  if (id !== true) process.exitCode = exitStatus.refused
 }
 
 /** The servers of the home, or those behind the router at the URL. */

@@ -481,6 +481,22 @@ describe('the explanation of a segment', () => {
     )
   })
 
+  it('says that a segment is too large for every server of a tier', () => {
+    const segment = competing(0)
+    const servers = ['t0-0', 't0-1'].map((name) => simulatedServer({ name, tier: 't0', maxSizeBytes: 99 }))
+    const { cluster: any } = clusterOf([])
+    const table = tableOf([segment], servers)
+    const rules = new Map([['wiki', parseRules([{ type: 'loadForever', tieredReplicants: { t0: 1 } }])]])
+    const cluster = { ...any, table, rules, servers: loadingServers(servers) }
+    assert.deepEqual(explain(cluster, table.rowOf(segment.id)).next, [
+      {
+        code: 'wait',
+        text: 'Tier [t0]: the segment needs 100 B, and the largest server has 99 B',
+        place: 1,
+      },
+    ])
+  })
+
   it('counts the queued loads that it does not describe', () => {
     const segment = competing(0)
     const servers = Array.from({ length: 7 }, (_, index) =>

@@ -7,7 +7,7 @@ import {
   ruleBoundariesOf,
   type WantedCopies,
 } from '../rules/index.ts'
-import { countOf } from '../text/index.ts'
+import { countOf, formatBytes } from '../text/index.ts'
 import { formatInstant, type Interval } from '../time/index.ts'
 import {
   describeRule,
@@ -554,6 +554,16 @@ interface Outlook {
 // A segment may have replicas on thousands of servers.
 const maxNamed = 5
 
+/** Returns why a segment, given by row, never fits in a tier; undefined if a server is large enough, or if the tier has none. */
+function tooLargeText({ servers, table }: ExplainedCluster, row: number, tier: string): string | undefined {
+  const sizeBytes = table.sizeOf[row]!
+  let largestBytes = 0
+  for (const server of servers)
+    if (server.tier === tier) largestBytes = Math.max(largestBytes, server.maxSizeBytes)
+  if (largestBytes === 0 || sizeBytes <= largestBytes) return undefined
+  return `the segment needs ${formatBytes(sizeBytes)}, and the largest server has ${formatBytes(largestBytes)}`
+}
+
 function nextEvents(
   cluster: ExplainedCluster,
   row: number,
@@ -577,7 +587,10 @@ function nextEvents(
     for (const { tier, place, of, copies } of decided.waits)
       events.push({
         code: 'wait',
-        text: `Tier [${tier}]: ${countOf(copies, 'replica is waiting', 'replicas are waiting')} for a later run${seesCluster ? `, at position [${place}] of [${of}] in the tier` : ''}`,
+        text: `Tier [${tier}]: ${
+          tooLargeText(cluster, row, tier) ??
+          `${countOf(copies, 'replica is waiting', 'replicas are waiting')} for a later run${seesCluster ? `, at position [${place}] of [${of}] in the tier` : ''}`
+        }`,
         ...(seesCluster ? { place } : {}),
       })
   }
