@@ -2,6 +2,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { currentSession, endSession, hasCluster, useSession } from '../session/index.ts'
 import { type ClusterChanges, callWorker, listenToCluster } from '../web-worker/index.ts'
+import { Refetcher } from './refetcher.ts'
 
 /** Whether the page follows the cluster. */
 interface ConnectionState {
@@ -42,29 +43,29 @@ export function useLiveUpdates(): void {
     document.addEventListener('visibilitychange', follow)
     return () => document.removeEventListener('visibilitychange', follow)
   }, [state, authorization])
-  useEffect(
-    () =>
-      listenToCluster((event) => {
-        if (event.kind === 'changes') refetchChanged(queries, event.changes)
-        if (event.kind === 'reset') void queries.invalidateQueries()
-        if (event.kind === 'connected') {
-          setConnection(connected)
-          // Repeats what failed in the meantime, because events report only what has changed.
-          void queries.invalidateQueries({ predicate: ({ state: { status } }) => status === 'error' })
-        }
-        if (event.kind !== 'lost') return
-        if (event.status === 401) endSession(currentSession().authorization)
-        else setConnection({ lostAt: connection.lostAt ?? Date.now(), message: event.message })
-      }),
-    [queries],
-  )
+  useEffect(() => {
+    const refetcher = new Refetcher(queries)
+    return listenToCluster((event) => {
+      if (event.kind === 'changes') refetchChanged(queries, refetcher, event.changes)
+      if (event.kind === 'reset') void queries.invalidateQueries()
+      if (event.kind === 'connected') {
+        setConnection(connected)
+        // Repeats what failed in the meantime, because events report only what has changed.
+        void queries.invalidateQueries({ predicate: ({ state: { status } }) => status === 'error' })
+      }
+      if (event.kind !== 'lost') return
+      if (event.status === 401) endSession(currentSession().authorization)
+      else setConnection({ lostAt: connection.lostAt ?? Date.now(), message: event.message })
+    })
+  }, [queries])
 }
 
 function refetchChanged(
   queries: QueryClient,
+  refetcher: Refetcher,
   { segments, rules, tasks = [], servers = false, clusterState }: ClusterChanges,
 ): void {
-  const refetch = (...queryKey: string[]) => void queries.invalidateQueries({ queryKey })
+  const refetch = (...queryKey: string[]) => refetcher.refetch(...queryKey)
   refetch('inventory')
   refetch('clock')
   for (const [dataSource, { added, removed }] of Object.entries(segments)) {
