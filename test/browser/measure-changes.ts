@@ -4,27 +4,27 @@
 
 import { accessToCluster } from '@svc/cli/client'
 import { homeLayout } from '@svc/cli/home'
-import type { Browser, Page } from 'playwright-core'
-import { maxTaskSince, memoryOfPage, nowIn, observe } from './observe-page.ts'
-import { openBrowser, openPage } from './open-browser.ts'
+import type { Page } from 'playwright-core'
+import { type MeasuredPage, openMeasuredPage } from './measured-browser.ts'
+import { maxTaskSince, nowIn, observe } from './observe-page.ts'
 
 // Marking a million segments takes a while.
 const maxWaitMs = 300_000
 
 /**
  * Performs a step, waits until the page shows it, and prints how long that took, the longest main-thread task during it (0:
- * below 50 ms), and the memory of the page afterward.
+ * below 50 ms), and the memory of the page afterward, with the responses that the debugger records.
  */
 type Measure = (step: string, work: () => Promise<unknown>) => Promise<void>
 
 const measureIn =
-  (page: Page, browser: Browser): Measure =>
+  ({ page, memoryMiB }: MeasuredPage): Measure =>
   async (step, work) => {
     const start = await nowIn(page)
     await work()
     const milliseconds = Math.round((await nowIn(page)) - start)
     const maxTaskMs = await maxTaskSince(page, start)
-    const figures = { step, milliseconds, maxTaskMs, memoryMiB: await memoryOfPage(browser) }
+    const figures = { step, milliseconds, maxTaskMs, memoryMiB: memoryMiB() }
     process.stdout.write(`${JSON.stringify(figures)}\n`)
   }
 
@@ -126,15 +126,15 @@ const phases: Readonly<Record<string, typeof measureLoss>> = {
 async function run(home: string, dataSource: string, chosen: readonly string[]): Promise<void> {
   const { routerUrl, credentials } = accessToCluster(homeLayout(home))
   const [name, password] = credentials!.split(':') as [string, string]
-  const browser = await openBrowser()
+  const measured = await openMeasuredPage()
   try {
-    const { page, problems } = await openPage(browser)
+    const { page, problems } = measured
     page.setDefaultTimeout(maxWaitMs)
     await page.addInitScript(observe)
     await page.goto(`${routerUrl}/console/datasources/${encodeURIComponent(dataSource)}`)
     await page.getByLabel('Name').fill(name)
     await page.getByLabel('Password').fill(password)
-    const measure = measureIn(page, browser)
+    const measure = measureIn(measured)
     await measure('log in', async () => {
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.getByRole('button', { name: 'Add rule' }).waitFor()
@@ -143,9 +143,10 @@ async function run(home: string, dataSource: string, chosen: readonly string[]):
       process.stdout.write(`${phase}\n`)
       await phases[phase]!(page, dataSource, measure)
     }
-    process.stdout.write(`${JSON.stringify({ problems })}\n`)
+    const memoryMiB = await measured.memoryWithoutDebuggerMiB()
+    process.stdout.write(`${JSON.stringify({ problems, memoryWithoutDebuggerMiB: memoryMiB })}\n`)
   } finally {
-    await browser.close()
+    measured.close()
   }
 }
 

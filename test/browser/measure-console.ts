@@ -3,8 +3,8 @@
 import { accessToCluster } from '@svc/cli/client'
 import { homeLayout } from '@svc/cli/home'
 import type { Page } from 'playwright-core'
-import { maxTaskSince, memoryOfPage, nowIn, observe } from './observe-page.ts'
-import { openBrowser, openPage } from './open-browser.ts'
+import { openMeasuredPage } from './measured-browser.ts'
+import { maxTaskSince, nowIn, observe } from './observe-page.ts'
 
 const edits = 40
 /** What was measured: times in milliseconds, memory in MiB. */
@@ -13,7 +13,9 @@ interface Figures {
   readonly tiers: TiersFigures
   /** The longest main-thread task while each screen is opened. */
   readonly maxTaskByScreen: Readonly<Record<string, number>>
+  /** With the responses that the debugger records. */
   readonly memoryMiB: number
+  readonly memoryWithoutDebuggerMiB: number
 }
 
 interface DatasourceFigures {
@@ -149,9 +151,9 @@ async function measureScreens(page: Page): Promise<Figures['maxTaskByScreen']> {
 async function measure(home: string, dataSource: string): Promise<Figures> {
   const { routerUrl, credentials } = accessToCluster(homeLayout(home))
   const [name, password] = credentials!.split(':') as [string, string]
-  const browser = await openBrowser()
+  const measured = await openMeasuredPage()
   try {
-    const { page } = await openPage(browser)
+    const { page } = measured
     page.setDefaultTimeout(60_000)
     await page.addInitScript(observe)
     await page.goto(`${routerUrl}/console/datasources/${encodeURIComponent(dataSource)}`)
@@ -159,10 +161,11 @@ async function measure(home: string, dataSource: string): Promise<Figures> {
       datasource: await measureDatasource(page, name, password),
       tiers: await measureTiers(page),
       maxTaskByScreen: await measureScreens(page),
-      memoryMiB: await memoryOfPage(browser),
+      memoryMiB: measured.memoryMiB(),
+      memoryWithoutDebuggerMiB: await measured.memoryWithoutDebuggerMiB(),
     }
   } finally {
-    await browser.close()
+    measured.close()
   }
 }
 

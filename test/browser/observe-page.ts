@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 
 // Code for the page is text, because tests have no types of browsers.
 /** Code that observes a page: its long tasks, and when its timeline is repainted. Run it before the code of the page. */
@@ -54,13 +53,3 @@ export const nowIn = (page: Page): Promise<number> => page.evaluate('performance
 /** Returns how long the longest main-thread task since a time was, in milliseconds; 0 if all were below 50 ms. */
 export const maxTaskSince = async (page: Page, start: number): Promise<number> =>
   Math.round(Math.max(0, ...((await page.evaluate(`measured.tasksSince(${start})`)) as number[])))
-
-/** Returns the memory of the page in MiB, which is the only one of the browser, with its worker. */
-export async function memoryOfPage(browser: Browser): Promise<number> {
-  const session = await browser.newBrowserCDPSession()
-  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-  const sizes = processInfo
-    .filter(({ type }) => type === 'renderer')
-    .map(({ id }) => Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'))![1]))
-  return Math.round(Math.max(...sizes) / 1024)
-}
