@@ -104,7 +104,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       if (performance.now() >= refreshAt) {
         await refresh()
         refreshAt = performance.now() + heartbeatMs
-      } else await leaders.refresh()
+      } else await announcement.inTurn(leaders.refresh)
       hasRefreshed = true
       problemLog.over('Discovery recovered')
       if (leaders.areBeingReplaced()) return replacingMs
@@ -194,18 +194,19 @@ function createLeaderWatchers() {
 function createAnnouncement(database: Database) {
   let announced: AnnouncedNode | undefined
   let withdrawn: AnnouncedNode | undefined
-  // On two concurrent connections, an announcement could arrive after the withdrawal that followed it.
-  let lastWrite: Promise<void> = Promise.resolve()
+  // On two concurrent connections, an announcement could arrive after the withdrawal that followed it, and an old answer after a
+  // new one.
+  let lastTurn: Promise<void> = Promise.resolve()
 
-  /** Runs work that saves the announcement, after a withdrawal has been saved. */
-  const inTurn = (save: (announced: AnnouncedNode | undefined) => Promise<void>): Promise<void> => {
-    const turn = lastWrite.then(async () => {
+  /** Runs work that may save the announcement, after earlier such work, and after a withdrawal has been saved. */
+  const inTurn = (work: (announced: AnnouncedNode | undefined) => Promise<void>): Promise<void> => {
+    const turn = lastTurn.then(async () => {
       const gone = withdrawn
       if (announced === undefined && gone) await removeNode(database, gone)
-      await save(announced)
+      await work(announced)
       if (withdrawn === gone) withdrawn = undefined
     })
-    lastWrite = turn.catch(() => undefined)
+    lastTurn = turn.catch(() => undefined)
     return turn
   }
   return {

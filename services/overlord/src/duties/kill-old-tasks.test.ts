@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 
 before(async () => {
   const candidate = { role: 'overlord', holder: 'h', node: 'n', baseUrl: 'u' }
-  assert.equal(await acquireLease(database, candidate, 600_000), 1)
+  assert.equal((await acquireLease(database, candidate, 600_000)).term, 1)
 })
 beforeEach(async () => {
   await database.query(sql`DELETE FROM tasks`)

@@ -30,7 +30,7 @@ before(async () => {
   const node = { ...context.node(), details: { workerCapacity: 2 } }
   await context.discovery.announce(node)
   const candidate = { role: 'overlord', holder: 'test', node: node.name, baseUrl: `http://${node.name}` }
-  assert.equal(await acquireLease(database, candidate, 600_000), 1)
+  assert.equal((await acquireLease(database, candidate, 600_000)).term, 1)
   await context.discovery.refresh()
 })
 
