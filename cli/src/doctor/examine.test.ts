@@ -341,9 +341,11 @@ describe('a configuration folder', () => {
     const options = surroundings.prepare(metadataStore)
     const file = path.join(options.folder, '_common/common.runtime.properties')
     appendFileSync(file, Array.from({ length: 100_000 }, (_, index) => `some.name${index}=x\n`).join(''))
-    const before = performance.now()
+    // Other tests run at the same time, so CPU time is measured.
+    const before = process.cpuUsage()
     assert.deepEqual((await examine(options)).findings, [])
-    assert(performance.now() - before < 20_000)
+    const { user, system } = process.cpuUsage(before)
+    assert(user + system < 20_000_000)
   })
 
   it('with a named pipe in place of its own files is refused at once', async () => {

@@ -42,9 +42,9 @@ export const nameChecks: readonly Check[] = [
     severity: 'error',
     find: (server) =>
       [...server.properties.values()].flatMap((property) => {
+        if (!/^druid\.(auth|escalator|server\.https|client\.https|enable)/.test(property.name)) return []
         const [, name = ''] = /^druid\.auth\.auth(?:enticator|orizer)\.([^.]+)\./.exec(property.name) ?? []
         const expected = known.map((one) => one.replace('<name>', () => name || '<name>'))
-        if (!/^druid\.(auth|escalator|server\.https|client\.https|enable)/.test(property.name)) return []
         if (expected.includes(property.name)) return []
         const near = similarName(property.name, expected)
         if (near === undefined) return []

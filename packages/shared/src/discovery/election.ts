@@ -58,7 +58,8 @@ export function startElection(
   const releases = followReleases(database, role, () => loop.wake())
   /** Returns when to try again if another server leads. */
   const acquire = async (): Promise<number | undefined> => {
-    const isNotified = await releases.start()
+    releases.start()
+    const isNotified = releases.isNotified()
     const requestedAt = performance.now()
     const { term: gained, expiresInMs } = await claim.acquire()
     problemLog.over('Leader election recovered')
@@ -134,19 +135,31 @@ function createClaim(database: Database, candidate: Candidate, leaseMs: number) 
 /** Calls back when a lease of a role has been released, or may have been. */
 function followReleases(database: Database, role: string, onRelease: () => void) {
   let listener: Listener | undefined
+  let isStarting = false
+  let isClosed = false
+  const listen = async (): Promise<void> => {
+    const started = await database.listen(leasesChannel, (released) => {
+      if (released === undefined || released === role) onRelease()
+    })
+    if (isClosed) await started.close()
+    else listener = started
+  }
   return {
-    /** Returns whether this server is notified of releases. */
-    start: async (): Promise<boolean> => {
-      try {
-        listener ??= await database.listen(leasesChannel, (released) => {
-          if (released === undefined || released === role) onRelease()
-        })
-      } catch {
-        return false
+    /** Starts to listen unless it does, without waiting: a connection that hangs does not delay an attempt to lead. */
+    start: (): void => {
+      if (isStarting || listener !== undefined) return
+      isStarting = true
+      const end = (): void => {
+        isStarting = false
       }
-      return true
+      listen().then(end, end)
     },
-    close: async (): Promise<void> => await listener?.close(),
+    /** Whether this server is notified of releases. */
+    isNotified: (): boolean => listener !== undefined,
+    close: async (): Promise<void> => {
+      isClosed = true
+      await listener?.close()
+    },
   }
 }
 
