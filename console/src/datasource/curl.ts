@@ -1,6 +1,9 @@
 import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { currentSession } from '../session/index.ts'
 
+// Linux limits an argument of a command to 128 KiB.
+const maxArgumentCharacters = 30_000
+
 // Where the authority is for a user who works in the folder of a cluster.
 const usualAuthorityFile = '.svc/pki/authority.pem'
 
@@ -24,12 +27,16 @@ export function curlOf(
     ...(location.protocol === 'https:' ? [`--cacert ${quoted(authorityFile ?? usualAuthorityFile)}`] : []),
     ...(authorization === undefined ? [] : [`-u ${quoted(user)}`]),
   ]
-  return [
+  const body = JSON.stringify(rules)
+  const isLong = body.length > maxArgumentCharacters
+  const command = [
     ['curl -sS', ...options].join(' '),
     ...headers.map((header) => `-H ${quoted(header)}`),
-    `--data ${quoted(JSON.stringify(rules))}`,
+    `--data ${isLong ? '@-' : quoted(body)}`,
     quoted(`${location.origin}${rulesPathOf(dataSource)}`),
   ].join(' \\\n  ')
+  // The body is one line that starts with a bracket, so it cannot be the last line of the here-document.
+  return isLong ? `${command} <<'RULES'\n${body}\nRULES\n` : command
 }
 
 /** Quotes a word for a POSIX shell. */
