@@ -25,6 +25,8 @@ export interface MeasuredPage {
 export async function openMeasuredPage(): Promise<MeasuredPage> {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-browser-'))
   const browser = startBrowser(folder)
+  // Also if a measurement fails.
+  process.once('exit', () => browser.kill())
   const address = await waitUntil('the browser listens', () => addressIn(folder), Boolean, {
     timeoutMs: 60_000,
   })

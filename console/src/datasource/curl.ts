@@ -1,7 +1,7 @@
 import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
 import { currentSession } from '../session/index.ts'
 
-// Linux limits an argument of a command to 128 KiB.
+// Linux limits an argument of a command to 128 KiB, and a character takes up to four bytes, or four characters if it is quoted.
 const maxArgumentCharacters = 30_000
 
 // Where the authority is for a user who works in the folder of a cluster.
