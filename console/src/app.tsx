@@ -1,12 +1,12 @@
 import { type ReactNode, Suspense, useEffect } from 'react'
-import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
+import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
 import { UnsavedEdits } from './drafts/index.ts'
 import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
 import { RefusalBar } from './refusal-bar.tsx'
-import { useScreens } from './screens.ts'
-import { cancelSearchRequest, requestSearch } from './search-request.ts'
+import { titleOf, useScreens } from './screens.ts'
+import { cancelSearchRequest, requestSearch, takeKey } from './search-request.ts'
 import { hasCluster, logOut, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { Boundary, Empty, formatMinute, isTyping, ThemeSwitch, visible } from './ui/index.ts'
@@ -68,6 +68,10 @@ export function App() {
 /** The screen of the current address, or why it cannot be shown. */
 function Screens() {
   const [location] = useLocation()
+  const screens = useScreens()
+  useEffect(() => {
+    document.title = titleOf(location, screens)
+  }, [location, screens])
   return (
     <Boundary place={location} onRetry={retryScreens}>
       <Suspense fallback={<Empty title="Loading…" />}>
@@ -87,40 +91,61 @@ function Screens() {
           <Route path="/tiers/:server?" component={TiersScreen} />
           {hasCluster() && (
             <Route path="/compaction/:name?">
-              <NeedsData>
+              <Permitted path="/compaction" requires="READ on a datasource">
                 <CompactionScreen />
-              </NeedsData>
+              </Permitted>
             </Route>
           )}
-          {hasCluster() && <Route path="/runs/:task?" component={RunsScreen} />}
+          {hasCluster() && (
+            <Route path="/runs/:task?">
+              <Permitted path="/runs" requires="READ on STATE, or READ or WRITE on a datasource">
+                <RunsScreen />
+              </Permitted>
+            </Route>
+          )}
           {hasCluster() && <Route path="/access/:kind?/:name?" component={AccessScreen} />}
           {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
           {hasCluster() && (
             <Route path="/sql">
-              <NeedsData>
+              <Permitted path="/sql" requires="READ on a datasource">
                 <SqlScreen />
-              </NeedsData>
+              </Permitted>
             </Route>
           )}
-          <Route>
-            <Redirect to="/" />
-          </Route>
+          <Route component={NoSuchPage} />
         </Switch>
       </Suspense>
     </Boundary>
   )
 }
 
-/** A screen that has nothing to show to a user who may not read any datasource, and which the navigation does not offer. */
-function NeedsData({ children }: { readonly children: ReactNode }) {
+/** A screen that shows nothing to some users, to whom the navigation does not offer it either. */
+function Permitted({
+  path,
+  requires,
+  children,
+}: {
+  readonly path: string
+  readonly requires: string
+  readonly children: ReactNode
+}) {
   const { data: caller } = useCaller()
-  if (caller?.anyDatasource.read !== false) return children
+  const screens = useScreens()
+  if (caller === undefined || screens.some((screen) => screen.path === path)) return children
   return (
     <Empty title="Missing permission">
-      <p>This screen requires READ on a datasource.</p>
+      <p>This screen requires {requires}.</p>
     </Empty>
   )
 }
+
+const NoSuchPage = () => (
+  <Empty title="This page does not exist">
+    <p>
+      <Link href="/">Show the overview</Link>
+    </p>
+  </Empty>
+)
 
 const InvalidAddress = ({ name }: { readonly name: string }) => (
   <Empty title="This address is invalid">
@@ -142,6 +167,7 @@ function Header() {
   const { user, authorization } = useSession()
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if (takeKey(event)) return event.preventDefault()
       if (event.key !== '/' || isTyping(event.target)) return
       event.preventDefault()
       navigate('/datasources')

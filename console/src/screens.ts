@@ -1,5 +1,7 @@
 import { useCaller } from './cluster/index.ts'
+import { nameInAddress } from './location.ts'
 import { hasCluster } from './session/index.ts'
+import { visible } from './ui/index.ts'
 
 /** A screen in the navigation. */
 export interface ScreenLink {
@@ -24,4 +26,12 @@ export function useScreens(): readonly ScreenLink[] {
     ...(caller?.simulation && canReadState ? [{ path: '/faults', label: 'Faults' }] : []),
     ...(hasCluster() && canReadData ? [{ path: '/sql', label: 'SQL' }] : []),
   ]
+}
+
+/** Returns the title of the page: what is shown at an address. */
+export function titleOf(location: string, screens: readonly ScreenLink[]): string {
+  const [, first = '', second] = location.split('/')
+  const name = first === 'datasources' && second !== undefined ? nameInAddress(second) : undefined
+  const shown = name === undefined ? screens.find(({ path }) => path === `/${first}`)?.label : visible(name)
+  return shown === undefined ? 'svc console' : `${shown} · svc console`
 }

@@ -1108,6 +1108,8 @@ describe('the console', { skip }, () => {
       await logInAs('nobody', screen)
       await limited.getByText('This screen requires READ on a datasource.').waitFor()
     }
+    await logInAs('nobody', 'runs')
+    await limited.getByText('This screen requires READ on STATE, or READ or WRITE on a datasource.').waitFor()
     assert.deepEqual(problems, [])
     await context.close()
   })

@@ -140,7 +140,17 @@ describe('the console, when something unusual happens', { skip }, () => {
     }
   })
 
-  test('moves the focus to the search field, even before its screen was downloaded', async () => {
+  test('says that a page does not exist', async () => {
+    await open('nosuchpage')
+    await text('This page does not exist').waitFor()
+    assert.equal(await page.title(), 'svc console')
+    await link('Show the overview').click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    assert.equal(await page.title(), 'Overview · svc console')
+  })
+
+  /** Opens the overview, and presses the key for the search. Returns a function that continues the download of its screen. */
+  const searchBeforeDownload = async (): Promise<() => void> => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     await page.route(/\/assets\/datasource-.*\.js/, async (route) => {
       await released
@@ -150,10 +160,29 @@ describe('the console, when something unusual happens', { skip }, () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.keyboard.press('/')
     await text('Loading…').waitFor()
+    return release
+  }
+
+  test('searches for what is typed before the search field was downloaded', async () => {
+    const release = await searchBeforeDownload()
+    await page.keyboard.type('koalx')
+    await page.keyboard.press('Backspace')
     release()
     await page.locator('input[type=search]:focus').waitFor()
-    await page.keyboard.type('koala')
     await text('1 of 5').waitFor()
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'koal')
+    await page.keyboard.type('as')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'koalas', exact: true }).waitFor()
+  })
+
+  test('opens the first result of what is typed before the search field was downloaded', async () => {
+    const release = await searchBeforeDownload()
+    await page.keyboard.type('koala')
+    await page.keyboard.press('Enter')
+    release()
+    await page.getByRole('heading', { name: 'koalas', exact: true }).waitFor()
+    assert.equal(await page.title(), 'koalas · svc console')
   })
 
   test('fits into a window of 1280 pixels, even with an unsaved edit and without a connection', async (context) => {

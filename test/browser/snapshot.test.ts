@@ -357,6 +357,9 @@ describe('the console without a cluster', { skip }, () => {
     await other.page.getByText('was P13M').waitFor()
     await other.page.getByText(/days become unqueryable/).waitFor()
     assert.deepEqual(await other.findings(), [])
+    // A damaged link that is opened in the same tab changes nothing.
+    await other.page.goto(`${link.slice(0, -9)}%%%`)
+    await other.page.getByText('This link does not contain valid rules').waitFor()
     assert.deepEqual(other.problems, [])
     assert.ok(served.requests.every((request) => !request.includes('rules=')))
     await other.context.close()

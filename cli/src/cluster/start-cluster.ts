@@ -231,7 +231,7 @@ class ClusterStart {
   }
 
   private async startPostgres(password: string): Promise<void> {
-    const { postgresPort } = this.plan
+    const { postgresPort, services } = this.plan
     const runAs = decideRunAs(this.home, postgresBinaries())
     const isNew = await ensureDataFolder(this.home, runAs, password, this.signal)
     if (isNew) this.report('Created the Postgres data folder')
@@ -239,7 +239,7 @@ class ClusterStart {
     this.start(
       'postgres',
       `postgres://127.0.0.1:${postgresPort}`,
-      postgresServer(this.home, runAs, postgresPort),
+      postgresServer(this.home, runAs, { port: postgresPort, services: services.length }),
     )
     let reportAfter = performance.now() + quietWaitMs
     await this.until(async () => {

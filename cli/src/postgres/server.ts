@@ -3,16 +3,23 @@ import { type HomeLayout, logFile } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { RunAs } from './run-as.ts'
 
-/** Enough for dozens of services with a connection pool each. */
-const maxConnections = 200
+// Enough for dozens of services, and for commands and added workers.
+const minConnections = 200
 
-/** How to run the Postgres server of a home on a port of 127.0.0.1. */
-export function postgresServer(home: HomeLayout, runAs: RunAs, port: number): ProcessSpec {
+// A historical or router uses at most four, and a cluster has few services that use more.
+const connectionsPerService = 5
+
+/** How to run the Postgres server of a home on a port of 127.0.0.1, for a number of services. */
+export function postgresServer(
+  home: HomeLayout,
+  runAs: RunAs,
+  { port, services }: { readonly port: number; readonly services: number },
+): ProcessSpec {
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: maxConnections,
+    max_connections: minConnections + connectionsPerService * services,
     shared_buffers: '32MB',
     // A small write-ahead log and few helper processes save memory on a single machine.
     max_wal_size: '256MB',

@@ -4,6 +4,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useCaller, useInventory } from '../cluster/index.ts'
+import { IngestHint } from '../ingest-hint.tsx'
 import { datasourceAddress } from '../location.ts'
 import { hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
@@ -85,7 +86,7 @@ function NoDatasources({ children }: { readonly children: ReactNode }) {
       {canIngest && (
         <>
           <p>Load sample data into this cluster:</p>
-          <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+          <IngestHint />
         </>
       )}
       {hasCluster() && (

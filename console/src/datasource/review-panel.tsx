@@ -3,7 +3,7 @@ import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
 import { useCaller, useLastRuleChange } from '../cluster/index.ts'
-import { hasCluster } from '../session/index.ts'
+import { hasCluster, useSession } from '../session/index.ts'
 import {
   ChangedByOther,
   CopyButton,
@@ -273,6 +273,7 @@ function Buttons({
   readonly isDanger: boolean
 }) {
   const { data: caller } = useCaller(dataSource)
+  const { authorization, user } = useSession()
   return (
     <div className="row between buttons">
       <span className="row">
@@ -299,7 +300,11 @@ function Buttons({
           <CopyButton
             label="Copy as curl"
             textOf={() =>
-              curlOf(dataSource, edit.list, { ...edit.note, authorityFile: caller?.authorityFile ?? null })
+              curlOf(dataSource, edit.list, edit.note, {
+                origin: location.origin,
+                user: authorization === undefined ? undefined : user,
+                authorityFile: caller?.authorityFile ?? null,
+              })
             }
           />
         ) : (

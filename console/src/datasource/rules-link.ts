@@ -1,8 +1,8 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { datasourceAddress } from '../location.ts'
-import { hasCluster, inBytes } from '../session/index.ts'
-import { rulesInLink } from './linked-rules.ts'
+import { hasCluster } from '../session/index.ts'
+import { encodedRules, rulesInLink, shortEncodedRules } from './linked-rules.ts'
 import { type ParsedList, parseList } from './parsed-rules.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
@@ -11,17 +11,15 @@ const marker = ';rules='
 
 /** Returns the screen of a datasource with edited rules, for a link in the page. */
 export function screenWithRules(dataSource: string, rules: readonly RuleJson[]): string {
-  const encoded = btoa(inBytes(JSON.stringify(rules)))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
-  const screen = datasourceAddress(dataSource)
-  return hasCluster() ? `${screen}#${marker}${encoded}` : `${screen}${marker}${encoded}`
+  return screenWith(dataSource, encodedRules(rules))
 }
 
+const screenWith = (dataSource: string, encoded: string): string =>
+  `${datasourceAddress(dataSource)}${hasCluster() ? '#' : ''}${marker}${encoded}`
+
 /** Returns an address that opens a datasource with edited rules. */
-export function linkToRules(dataSource: string, rules: readonly RuleJson[]): string {
-  const screen = screenWithRules(dataSource, rules)
+export async function linkToRules(dataSource: string, rules: readonly RuleJson[]): Promise<string> {
+  const screen = screenWith(dataSource, await shortEncodedRules(rules))
   return hasCluster()
     ? `${location.origin}/console${screen}`
     : `${location.origin}${location.pathname}#${screen}`
@@ -35,21 +33,22 @@ export function useLinkedRules({ step }: RulesEdit, parsed: ParsedList): string 
   const [problem, setProblem] = useState<string>()
   const [isInvalid, setIsInvalid] = useState(false)
   if (isInvalid && 'rules' in parsed) setIsInvalid(false)
-  const read = useEffectEvent(() => {
+  const read = useEffectEvent(async () => {
     const [before, encoded] = location.hash.split(marker)
     if (encoded === undefined) return
     // The edit is now in the memory of the page. Coming back to this address must not start it again.
     history.replaceState(null, '', before === '' || before === '#' ? location.pathname : before)
-    const linked = rulesInLink(encoded)
+    const linked = await rulesInLink(encoded)
     setProblem('problem' in linked ? linked.problem : undefined)
     if (!('rules' in linked)) return
     step({ kind: 'replace', list: linked.rules })
     setIsInvalid('problem' in parseList(linked.rules))
   })
   useEffect(() => {
-    read()
-    addEventListener('hashchange', read)
-    return () => removeEventListener('hashchange', read)
+    const start = () => void read()
+    start()
+    addEventListener('hashchange', start)
+    return () => removeEventListener('hashchange', start)
   }, [])
   if (!isInvalid || 'rules' in parsed) return problem
   return `The rules in this link are invalid: ${parsed.problem.replace(/\.$/, '')}. Fix or discard the edit. Until then, the numbers shown are from the stored rules.`

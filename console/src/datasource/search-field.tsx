@@ -1,4 +1,5 @@
-import { type KeyboardEvent, useEffect, useRef } from 'react'
+import { type KeyboardEvent, useEffect, useEffectEvent, useRef } from 'react'
+import { flushSync } from 'react-dom'
 import { takeSearchRequest } from '../search-request.ts'
 
 /** A field that finds datasources and more. Enter opens the first result. */
@@ -12,9 +13,18 @@ export function SearchField({
   onOpen(): void
 }) {
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    if (takeSearchRequest()) field.current?.focus()
-  }, [])
+  const start = useEffectEvent(() => {
+    const typed = takeSearchRequest()
+    if (typed === undefined) return
+    field.current?.focus()
+    // React cannot render synchronously within an effect.
+    queueMicrotask(() => {
+      // What Enter opens must be a result of the whole text.
+      flushSync(() => onText(typed.text))
+      if (typed.isEntered) onOpen()
+    })
+  })
+  useEffect(() => start(), [])
   return (
     <search>
       <form

@@ -9,6 +9,7 @@ import {
   useInventory,
   useUnusedSegments,
 } from '../cluster/index.ts'
+import { IngestHint } from '../ingest-hint.tsx'
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
@@ -162,7 +163,7 @@ function NoAxis({
         <Name>{dataSource}</Name> has no segments. You can set rules before there is data.
         {hasCluster() && ' To load a file:'}
       </p>
-      {hasCluster() && <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>}
+      {hasCluster() && <IngestHint what="FILE --datasource NAME --timestamp COLUMN" />}
     </Empty>
   )
 }

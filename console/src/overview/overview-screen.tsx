@@ -19,6 +19,7 @@ import {
   useTasks,
   useUnfinishedTasks,
 } from '../cluster/index.ts'
+import { IngestHint } from '../ingest-hint.tsx'
 import { datasourceAddress } from '../location.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
@@ -145,9 +146,7 @@ function Lead({
           </>
         )}
       </p>
-      {datasources.length === 0 && isLocal && hasCluster() && (
-        <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
-      )}
+      {datasources.length === 0 && isLocal && hasCluster() && <IngestHint />}
       {canReadState && <Activity />}
       {!canReadState && hasCluster() && datasources.length > 0 && <OwnTasks inventory={inventory} />}
     </section>
@@ -360,7 +359,11 @@ function TiersSection({ inventory }: { readonly inventory: InventoryFigures }) {
   return (
     <section aria-labelledby="tiers">
       <h2 id="tiers">Tiers</h2>
-      {servers && servers.length === 0 && <p className="hint">No historical has reported yet.</p>}
+      {servers && servers.length === 0 && (
+        <p className="hint">
+          {hasCluster() ? 'No historical has reported yet.' : 'This snapshot has no servers.'}
+        </p>
+      )}
       {servers && <TierFills servers={servers} colors={colors} />}
     </section>
   )

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import { maxListedTasks, type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
+import { IngestHint } from '../ingest-hint.tsx'
 import { nameInAddress, taskAddress } from '../location.ts'
 import { formatAge, formatSpan, Name, Problem, useLongTable, visible } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
@@ -86,7 +87,7 @@ function NoTasks({ isFiltered, canIngest }: { readonly isFiltered: boolean; read
   return (
     <>
       <p className="dim">No task has run yet. To load a file into a datasource with a task:</p>
-      <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+      <IngestHint />
       <p className="dim">Or drop a file under “Ingest a file”.</p>
     </>
   )

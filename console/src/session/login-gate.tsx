@@ -98,8 +98,8 @@ function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name
           Log in
         </button>
         <p className="hint">
-          <code>./svc password</code> prints the password of <code>admin</code>. Your password stays in the
-          memory of this tab.
+          <code>./svc password</code> prints the password of <code>admin</code>; add <code>--home</code> if
+          you started the cluster with it. Your password stays in the memory of this tab.
         </p>
       </form>
     </dialog>

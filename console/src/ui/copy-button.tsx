@@ -1,10 +1,16 @@
 import { useState } from 'react'
 
 /** A button that copies a text, which is created when it is clicked. */
-export function CopyButton({ label, textOf }: { readonly label: string; textOf(): string }) {
+export function CopyButton({
+  label,
+  textOf,
+}: {
+  readonly label: string
+  textOf(): string | Promise<string>
+}) {
   const [isCopied, setIsCopied] = useState(false)
   const copy = async () => {
-    const text = textOf()
+    const text = await textOf()
     try {
       await navigator.clipboard.writeText(text)
     } catch {
