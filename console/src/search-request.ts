@@ -39,7 +39,7 @@ export function takeKey(event: KeyboardEvent): boolean {
 }
 
 /** Returns what is typed after a key; undefined if the key types nothing. */
-export function afterKey(
+function afterKey(
   typed: TypedSearch,
   { key, ctrlKey, altKey, metaKey }: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>,
 ): TypedSearch | undefined {

@@ -96,7 +96,7 @@ async function startPostgres(
     writeFileSync(file, text, { mode: 0o600 })
     if (runAs.id !== undefined) chownSync(file, runAs.id, runAs.id)
   }
-  const { file, args, env, uid, gid, cwd } = postgresServer(home, runAs, port)
+  const { file, args, env, uid, gid, cwd } = postgresServer(home, runAs, { port, services: 0 })
   const options = { env, cwd, ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) }
   const more = ['-c', 'ssl=on', '-c', `listen_addresses=${address}`]
   return spawn(file, [...args, ...more], { ...options, stdio: 'ignore' })

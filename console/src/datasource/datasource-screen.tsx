@@ -9,6 +9,7 @@ import { useCaller, useInventory, useLastRuleChange, useRules } from '../cluster
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, isTyping, Name, Problem, tierColors, visible } from '../ui/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../web-worker/index.ts'
+import { numberOf } from './number-of.ts'
 import { type ParsedList, parseList } from './parsed-rules.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { RuleHistory } from './rule-history.tsx'
@@ -215,7 +216,6 @@ function usePreview({
   // The coordinator's preview has no parts, so zooming does not need another one.
   const part = inventory.isLocal ? range : undefined
   const queries = useQueryClient()
-  // A list may have 10,000 rules, which would be compared as text at every rendering.
   const subject = `${numberOf(rules)} ${offsetMs}`
   const queryKey = ['preview', dataSource, inventory.revision, subject, now, part, maxBuckets]
   const task = { dataSource, rules, now, range: part, maxBuckets }
@@ -247,17 +247,6 @@ function usePreview({
     isOutdated: next?.subject !== subject,
     error: view.error ?? placement.error,
   }
-}
-
-const numbers = new WeakMap<object, number>()
-let lastNumber = 0
-
-/** Returns a number that identifies an object. */
-function numberOf(object: object): number {
-  const number = numbers.get(object) ?? lastNumber + 1
-  lastNumber = Math.max(lastNumber, number)
-  numbers.set(object, number)
-  return number
 }
 
 /**

@@ -7,6 +7,7 @@ import { useCaller } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { formatSpan } from '../ui/index.ts'
 import { loadTimeParts } from './load-time-text.ts'
+import { numberOf } from './number-of.ts'
 
 // So that typing does not send a request for each key.
 const pauseMs = 600
@@ -32,7 +33,7 @@ export function LoadTime({
   const settled = useSettled(rules)
   const isAllowed = hasCluster() && caller?.state.read === true
   const { data } = useQuery({
-    queryKey: ['loadTime', dataSource, settled],
+    queryKey: ['loadTime', dataSource, numberOf(settled)],
     queryFn: ({ signal }) =>
       fetchJson<Preview>('/svc/coordinator/v1/rules/simulate', {
         method: 'POST',
