@@ -39,8 +39,11 @@ export interface PlanOptions {
   readonly hasOwnSecurity: boolean
 }
 
-/** Per tier or role. */
+/** Per role. */
 const maxInstances = 32
+
+/** Per tier. All tiers together have a limit, too, which depends on the number of ports. */
+const maxPerTier = 380
 
 /** Redis has the highest base port, and the last port is 65535. */
 const maxPortOffset = 65535 - 16379
@@ -98,7 +101,7 @@ function parseProfile(written: string): Profile {
 }
 
 function parseHistoricals(written: string): Map<string, number> {
-  const counts = parseCounts('--historicals', written)
+  const counts = parseCounts('--historicals', written, maxPerTier)
   for (const tier of counts.keys()) {
     // The name is part of folder and file names.
     if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/.test(tier)) continue
@@ -110,7 +113,7 @@ function parseHistoricals(written: string): Map<string, number> {
 }
 
 function parseInstances(written: string): Map<CountedRole, number> {
-  const counts = parseCounts('--instances', written)
+  const counts = parseCounts('--instances', written, maxInstances)
   const counted = roles.filter((role) => role !== 'historical')
   for (const role of counts.keys()) {
     if (counted.some((known) => known === role)) continue
@@ -120,16 +123,15 @@ function parseInstances(written: string): Map<CountedRole, number> {
 }
 
 /** Parses `name=count,name=count`. */
-function parseCounts(option: string, written: string): Map<string, number> {
+function parseCounts(option: string, written: string, max: number): Map<string, number> {
   const counts = new Map<string, number>()
   for (const part of written.split(',')) {
     if (part.trim() === '') continue
     const [name = '', count = '', ...rest] = part.split('=').map((text) => text.trim())
-    const isCount =
-      /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= maxInstances && rest.length === 0
+    const isCount = /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= max && rest.length === 0
     if (!isCount || name === '') {
       throw invalidInput(
-        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${maxInstances}`,
+        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${max}`,
       )
     }
     if (counts.has(name)) throw invalidInput(`Duplicate name [${name}] in [${option}]`)

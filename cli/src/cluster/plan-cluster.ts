@@ -78,8 +78,10 @@ export function portOffsetOf(routerUrl: string): number {
 /** The difference between the TLS port and the plaintext port of a further instance. */
 const furtherTlsDistance = 200
 
-/** The number of ports between 8101 and the TLS ports of the first instances. */
-const maxHistoricals = 180
+/** The number of ports between 8101 and the TLS ports of the first instances. More historicals use other ports. */
+const maxNearHistoricals = 180
+const farHistoricals = 11_100
+const maxHistoricals = maxNearHistoricals + furtherTlsDistance
 
 /** Decides which services run, on which ports, with which properties. Throws a Failure if there are too many. */
 export function planCluster(options: PlanOptions, surroundings: PlanSurroundings): ClusterPlan {
@@ -252,7 +254,8 @@ function serviceOf(
 function portsOf(role: Role, index: number, offset: number): { plaintextPort: number; tlsPort: number } {
   const { plaintext, tls, further } = ports[role]
   if (index === 0) return { plaintextPort: plaintext + offset, tlsPort: tls + offset }
-  const plaintextPort = further + index + offset
+  const isFar = role === 'historical' && index >= maxNearHistoricals
+  const plaintextPort = (isFar ? farHistoricals - maxNearHistoricals : further) + index + offset
   return { plaintextPort, tlsPort: plaintextPort + furtherTlsDistance }
 }
 

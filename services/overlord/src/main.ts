@@ -4,7 +4,13 @@ import { createResetTable } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import type { Loop } from '@svc/shared/runtime'
 import { segmentMarkingRoutes } from '@svc/shared/segment-marking'
-import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import {
+  retryWhileStoreIsUnavailable,
+  runService,
+  type ServiceContext,
+  type ServicePart,
+  standForElection,
+} from '@svc/shared/service'
 import { createTaskRunner } from '@svc/shared/task-running'
 import { createDutyGroups } from './duties/index.ts'
 import { clusterRoutes } from './endpoints/cluster.ts'
@@ -51,7 +57,10 @@ function buildOverlord(context: ServiceContext): ServicePart {
     ],
     start: async () => {
       if (settings.get('svc.testing.enabled'))
-        await Promise.all([createResetTable(context.database), keepInitialFiles(settings)])
+        await Promise.all([
+          retryWhileStoreIsUnavailable(() => createResetTable(context.database), context),
+          keepInitialFiles(settings),
+        ])
       await runner.start()
       const change = {
         onGain: (gained: number) => {

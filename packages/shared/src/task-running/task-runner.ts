@@ -11,7 +11,7 @@ import {
   type StoredTask,
 } from '../postgres/index.ts'
 import { receiveTasks, type TaskReceiver } from '../redis/index.ts'
-import type { ServiceContext } from '../service/index.ts'
+import { retryWhileStoreIsUnavailable, type ServiceContext } from '../service/index.ts'
 import { createAttemptFiles } from './attempt-files.ts'
 import { type ClaimedTask, claimMs, runAttempt, type Workplace } from './run-attempt.ts'
 import { openTaskLogs } from './task-logs.ts'
@@ -85,7 +85,7 @@ export function createTaskRunner(context: Context, access: InputAccess): TaskRun
     },
     lastCompletedAt: () => lastCompletedAt,
     start: async () => {
-      await releaseClaims(database, context.node().name)
+      await retryWhileStoreIsUnavailable(() => releaseClaims(database, context.node().name), context)
       await files.removeFormer()
       if (capacity > 0) receiver = await receiveTasks(settings, capacity, run)
     },
