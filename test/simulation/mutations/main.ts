@@ -3,10 +3,11 @@ import { parseArgs } from 'node:util'
 import { findMutation } from './find-mutation.ts'
 import { type KnownMutation, mutations } from './mutations.ts'
 
-const usage = `Usage: npm run test:mutations -- [--only TEXT] [--seeds N] [--minutes M] [--processes N]
+const usage = `Usage: npm run test:mutations -- [--only TEXT] [--skip N] [--seeds N] [--minutes M] [--processes N]
 
 Options:
   --only TEXT    Only the changes whose description contains TEXT
+  --skip N       Without the first N changes of the list (default: 0)
   --seeds N      Seeds to try per change (default: 500)
   --minutes M    Simulated duration of work and faults per seed, in minutes (default: 5)
   --processes N  Number of processes (default: 1)
@@ -15,6 +16,7 @@ Options:
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
+    skip: { type: 'string', default: '0' },
     seeds: { type: 'string', default: '500' },
     minutes: { type: 'string', default: '5' },
     processes: { type: 'string', default: '1' },
@@ -27,9 +29,14 @@ const limits = {
   processes: Number(values.processes),
 }
 
-if (values.help || !Object.values(limits).every((limit) => Number.isInteger(limit) && limit > 0))
-  process.stdout.write(usage)
-else await run(mutations.filter(({ what }) => what.includes(values.only)))
+const skipped = Number(values.skip)
+const isValid =
+  Object.values(limits).every((limit) => Number.isInteger(limit) && limit > 0) &&
+  Number.isInteger(skipped) &&
+  skipped >= 0
+
+if (values.help || !isValid) process.stdout.write(usage)
+else await run(mutations.slice(skipped).filter(({ what }) => what.includes(values.only)))
 
 async function run(chosen: readonly KnownMutation[]): Promise<void> {
   let found = 0
