@@ -278,6 +278,19 @@ describe('the console, when something unusual happens', { skip }, () => {
     assert.match(opened.problems.splice(0).join(), /status of 409/)
   })
 
+  test('ends an edit whose rules were stored with a command', async () => {
+    await open('datasources/wikipedia')
+    await editPeriod(page, 'P13M', 'P14M')
+    const before = await rulesOf('wikipedia')
+    const after = before.map((rule) => (rule.period === 'P13M' ? { ...rule, period: 'P14M' } : rule))
+    await cluster.router.post(`${rulesPath}/wikipedia`, after)
+    await text('These rules are stored now.').waitFor()
+    assert.equal(await button('Apply').count(), 0)
+    assert.equal(await page.getByText('while you were editing').count(), 0)
+    await cluster.router.post(`${rulesPath}/wikipedia`, before)
+    await isGone('These rules are stored now.')
+  })
+
   test('keeps, compares, and reviews edits of compaction', async () => {
     await open('compaction')
     const period = page.getByLabel('Skip offset from latest')

@@ -1,5 +1,6 @@
+import { parseCompactionConfig } from '@svc/domain/compaction'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { type FormEvent, useDeferredValue } from 'react'
+import { type FormEvent, useDeferredValue, useMemo } from 'react'
 import {
   type CompactionConfigJson,
   useCaller,
@@ -165,20 +166,32 @@ const states = [
   ['skipped', 'Skipped'],
 ] as const
 
+/** Returns what is wrong with a configuration; undefined if it is valid. Browsers report each refused request as an error. */
+function problemIn(config: Config): string | undefined {
+  try {
+    if (config !== undefined) parseCompactionConfig(config)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
 /** What a changed configuration would compact, compared with the stored one. */
 function Effect({ configs, dataSource, config }: LoadedInput & { readonly config: Config }) {
   const { data: caller } = useCaller()
   const shown = useDeferredValue(config)
   const others = configs.filter((one) => one.dataSource !== dataSource)
+  const invalid = useMemo(() => problemIn(shown), [shown])
   const before = useCompactionPreview({}, config !== undefined)
   const after = useCompactionPreview(
     { compactionConfigs: [...others, ...(shown === undefined ? [] : [shown])] },
-    config !== undefined,
+    config !== undefined && invalid === undefined,
   )
   if (config === undefined) return null
   if (caller?.config.write === false)
     return <p className="hint">Compaction previews require WRITE on CONFIG.</p>
-  if (after.error) return <Problem>{after.error.message}</Problem>
+  const problem = invalid ?? after.error?.message
+  if (problem !== undefined) return <Problem>{problem}</Problem>
   const [was, becomes] = [before.data?.stats[dataSource], after.data?.stats[dataSource]]
   if (!becomes) return null
   return (

@@ -8,6 +8,7 @@ import { useCaller } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { Name, Notice, Problem, visible } from '../ui/index.ts'
 import { changedSincePlan, planOfEdit, rulesInPlan, type StoredNow } from './plan-file.ts'
+import { sameRules } from './rules-draft.ts'
 import { screenWithRules } from './rules-link.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
@@ -88,9 +89,9 @@ export function ReviewTitle({
     try {
       const plan = await rulesInPlan(await file.text())
       const lists = [...plan.changes].map(([name, { after }]) => [name, after as Rules] as const)
-      const own = plan.changes.get(dataSource)
-      if (own !== undefined) edit.step({ kind: 'replace', list: own.after as Rules })
-      setProblem(lists.length === 0 ? 'The plan changes no rules.' : undefined)
+      const own = plan.changes.get(dataSource)?.after as Rules | undefined
+      if (own !== undefined) edit.step({ kind: 'replace', list: own })
+      setProblem(nothingToEdit(lists.length, own !== undefined && sameRules(own, edit.base)))
       const others = lists.filter(([name]) => name !== dataSource)
       setOpened({ others, changed: [] })
       const stored = await fetchStored([...plan.changes.keys()], caller?.state.read === true)
@@ -127,6 +128,12 @@ export function ReviewTitle({
       {opened && <AboutPlan plan={opened} />}
     </>
   )
+}
+
+/** Returns why a plan with changes of some datasources is no edit here; undefined if it is one. */
+function nothingToEdit(changes: number, isStored: boolean): string | undefined {
+  if (changes === 0) return 'The plan changes no rules.'
+  return isStored ? 'The rules of this plan are stored already.' : undefined
 }
 
 /** Fetches the stored rules of the whole cluster if the user may read them all; otherwise, those of some datasources. */

@@ -1,7 +1,7 @@
 import type { AnsweredEffects } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useCaller, useLastRuleChange } from '../cluster/index.ts'
 import { hasCluster, useSession } from '../session/index.ts'
 import {
@@ -52,6 +52,7 @@ export function ReviewPanel(input: ReviewInput) {
   const warnings = view.answer.warnings.filter(
     ({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit',
   )
+  const isStoredElsewhere = useStoredElsewhere(edit, stored, apply.isBusy)
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
     <section aria-labelledby="review-title" className="review-drawer">
@@ -71,12 +72,26 @@ export function ReviewPanel(input: ReviewInput) {
         <ApplyForm input={input} isChangedByOther={isChangedByOther} apply={apply} />
       ) : (
         <>
+          {isStoredElsewhere && <Notice kind="done">These rules are stored now.</Notice>}
           <LastChange apply={apply} view={view} isFuture={input.isFuture} />
           {edit.canRestore && <Discarded onRestore={() => edit.step({ kind: 'restore' })} />}
         </>
       )}
     </section>
   )
+}
+
+/** Ends an edit whose rules were stored elsewhere, for example with a copied command. Returns whether that was the last edit. */
+function useStoredElsewhere(edit: RulesEdit, stored: readonly RuleJson[], isBusy: boolean): boolean {
+  const [storedList, setStoredList] = useState<readonly RuleJson[]>()
+  const { isEdited, list, base, step } = edit
+  const isStored = isEdited && !isBusy && !sameRules(base, stored) && sameRules(list, stored)
+  useEffect(() => {
+    if (!isStored) return
+    setStoredList(list)
+    step({ kind: 'stored' })
+  }, [isStored, list, step])
+  return storedList !== undefined && !isEdited && sameRules(storedList, stored)
 }
 
 /** What was applied or undone last, with a button that takes it back. */

@@ -290,7 +290,7 @@ function CursorDetails({
         </span>
       ))}
       {lost > 0 && <span className="loss-text">{formatBytes(lost)} unqueryable</span>}
-      {band && <span className="dim">rule {band.label}</span>}
+      {band && <span className="dim">time of rule {band.label}</span>}
       {lanes.map(({ label, cells, words }) => {
         const text = words[cells[cursor]!.kind]
         return (

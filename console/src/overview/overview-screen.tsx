@@ -66,7 +66,12 @@ export function OverviewScreen() {
       {!data.isLocal && <LeftOut canReadState={isAllowed} />}
       <Lead inventory={data} canReadState={isAllowed} />
       {isAllowed && <Attention inventory={data} />}
-      {hasCluster() ? !isAllowed && <OwnAttention inventory={data} /> : <SnapshotNotes />}
+      {hasCluster() ? (
+        !isAllowed && <OwnAttention inventory={data} />
+      ) : (
+        <SnapshotAttention inventory={data} />
+      )}
+      {!hasCluster() && <SnapshotNotes />}
       <div className="columns">
         {(data.isLocal || isAllowed) && <TiersSection inventory={data} />}
         {isAllowed && <Services />}
@@ -206,6 +211,15 @@ function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
   if (concerns.length === 0 && unserved.length === 0) {
     return inventory.isLocal && isComplete ? <Notice kind="done">Nothing needs attention.</Notice> : null
   }
+  return <ConcernList concerns={concerns} unserved={unserved} />
+}
+
+/** What needs attention in a snapshot: segments that lack replicas, and tiers that are almost full. */
+function SnapshotAttention({ inventory }: { readonly inventory: InventoryFigures }) {
+  const { data: servers } = useDataServers()
+  const concerns = tierConcerns(servers ?? [])
+  const unserved = inventory.datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
+  if (concerns.length === 0 && unserved.length === 0) return null
   return <ConcernList concerns={concerns} unserved={unserved} />
 }
 

@@ -46,9 +46,9 @@ export function SnapshotGate({ children }: { readonly children: ReactNode }) {
 
 const exportCommand = './svc export inventory --complete --from https://router.example:9088 --user admin'
 const curlCommands = `ROUTER=https://router.example:9088/druid/coordinator/v1
-curl -u admin -o servers.json  "$ROUTER/servers?simple"
-curl -u admin -o rules.json    "$ROUTER/rules"
-curl -u admin -o segments.json "$ROUTER/metadata/segments"`
+curl -fsS -u admin -o servers.json  "$ROUTER/servers?simple"
+curl -fsS -u admin -o rules.json    "$ROUTER/rules"
+curl -fsS -u admin -o segments.json "$ROUTER/metadata/segments"`
 
 /** The first page without a cluster: where to drop a snapshot, and how to get one. */
 function ChooseSnapshot({

@@ -2,21 +2,23 @@
 // class for each, with values for dark and light.
 const colorCount = 7
 
-/** Returns the number of the color of each tier. A tier keeps its color as long as no tier before it takes it. */
+// The names that most clusters use get the colors that people expect, on each screen.
+const usual = ['hot', '_default_tier', 'cold']
+
+/** Returns the number of the color of each tier. Other tiers than the usual ones keep theirs as long as no tier before them takes it. */
 export function tierColors(tiers: Iterable<string>): ReadonlyMap<string, number> {
   const colors = new Map<string, number>()
-  const taken = new Set<number>()
+  const taken = new Set(usual.keys())
   for (const tier of [...new Set(tiers)].sort()) {
-    let color = preferred[tier] ?? hashOf(tier) % colorCount
-    for (let tries = 0; taken.has(color) && tries < colorCount; tries += 1) color = (color + 1) % colorCount
+    const place = usual.indexOf(tier)
+    let color = place < 0 ? hashOf(tier) % colorCount : place
+    for (let tries = 0; place < 0 && taken.has(color) && tries < colorCount; tries += 1)
+      color = (color + 1) % colorCount
     taken.add(color)
     colors.set(tier, color)
   }
   return colors
 }
-
-// The names that most clusters use get the colors that people expect.
-const preferred: Readonly<Record<string, number>> = { hot: 0, _default_tier: 1, cold: 2 }
 
 function hashOf(text: string): number {
   let hash = 7

@@ -14,6 +14,8 @@ const untrusted = new Set([
 export function handshakeAdvice({ code, time, address, certificate }: RefusedHandshake): string {
   if (code === 'NO_CERTIFICATE')
     return 'This server requires a certificate ([svc.server.https.requireClientCertificate]), but the client sent none'
+  if (code.includes('ALERT_UNKNOWN_CA') || code.includes('ALERT_CERTIFICATE_UNKNOWN'))
+    return "The client does not trust the authority that issued this server's certificate. Give the client the certificate of this authority"
   if (certificate === null) return 'The handshake failed before the client sent a certificate'
   const { issuer, names, validFrom, validTo } = certificate
   if (code === 'CERT_HAS_EXPIRED')

@@ -25,6 +25,7 @@ test('costs are sums over the tiers with a price; tiers without replicas are lef
   )
   assert.equal(formatCostChange(costs.before, costs.after), '-24.00')
   assert.equal(formatCostChange(1, 1), '+0.00')
+  assert.equal(formatCostChange(1, 0.999), '+0.00')
 })
 
 test('costs at the end of a horizon are those of its bytes', () => {

@@ -64,5 +64,8 @@ export function costsOf(
 export const formatCost = (amount: number): string => amount.toFixed(2)
 
 /** Returns the difference between two amounts, with its sign. */
-export const formatCostChange = (before: number, after: number): string =>
-  `${after >= before ? '+' : ''}${formatCost(after - before)}`
+export function formatCostChange(before: number, after: number): string {
+  const change = formatCost(after - before)
+  if (Number(change) === 0) return '+0.00'
+  return after > before ? `+${change}` : change
+}

@@ -58,11 +58,12 @@ export function reportFailedHandshakes(server: Server, onRefused: OnRefusedHands
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { code = '', message } = error
     if (!code.startsWith('ERR_SSL_') && code !== 'ERR_TLS_HANDSHAKE_TIMEOUT') return
-    const text = failedHandshakes[code] ?? message
+    const text = failedHandshakes[code.replace('SSL/TLS', 'SSLV3')] ?? message
     onRefused(refusalOf(socket as TLSSocket, { code, reason: `TLS handshake failed: ${text}` }, null))
   })
 }
 
+// OpenSSL has replaced SSLV3 with SSL/TLS in the names of some reasons.
 const failedHandshakes: Readonly<Record<string, string>> = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'the client offers no TLS protocol that this server allows',
   ERR_SSL_NO_SHARED_CIPHER: 'the client and this server have no cipher in common',
