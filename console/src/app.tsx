@@ -68,10 +68,9 @@ export function App() {
 /** The screen of the current address, or why it cannot be shown. */
 function Screens() {
   const [location] = useLocation()
-  const screens = useScreens()
   useEffect(() => {
-    document.title = titleOf(location, screens)
-  }, [location, screens])
+    document.title = titleOf(location)
+  }, [location])
   return (
     <Boundary place={location} onRetry={retryScreens}>
       <Suspense fallback={<Empty title="Loading…" />}>

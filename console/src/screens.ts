@@ -9,29 +9,40 @@ export interface ScreenLink {
   readonly label: string
 }
 
+const allScreens: readonly ScreenLink[] = [
+  { path: '/', label: 'Overview' },
+  { path: '/datasources', label: 'Datasources' },
+  { path: '/tiers', label: 'Tiers' },
+  { path: '/compaction', label: 'Compaction' },
+  { path: '/runs', label: 'Runs' },
+  { path: '/access', label: 'Access' },
+  { path: '/faults', label: 'Faults' },
+  { path: '/sql', label: 'SQL' },
+]
+
 /** The screens that the user may open, in the order of the navigation. */
 export function useScreens(): readonly ScreenLink[] {
   const { data: caller } = useCaller()
   const canReadState = caller?.state.read === true
   const canReadData = caller?.anyDatasource.read === true
-  return [
-    { path: '/', label: 'Overview' },
-    { path: '/datasources', label: 'Datasources' },
-    ...(canReadState ? [{ path: '/tiers', label: 'Tiers' }] : []),
-    ...(hasCluster() && canReadData ? [{ path: '/compaction', label: 'Compaction' }] : []),
-    ...(hasCluster() && (canReadState || canReadData || caller?.anyDatasource.write)
-      ? [{ path: '/runs', label: 'Runs' }]
-      : []),
-    ...(caller?.security.read && caller.storesRoles ? [{ path: '/access', label: 'Access' }] : []),
-    ...(caller?.simulation && canReadState ? [{ path: '/faults', label: 'Faults' }] : []),
-    ...(hasCluster() && canReadData ? [{ path: '/sql', label: 'SQL' }] : []),
-  ]
+  const canWriteData = caller?.anyDatasource.write === true
+  const isOffered: Readonly<Record<string, boolean>> = {
+    '/': true,
+    '/datasources': true,
+    '/tiers': canReadState,
+    '/compaction': hasCluster() && canReadData,
+    '/runs': hasCluster() && (canReadState || canReadData || canWriteData),
+    '/access': caller?.security.read === true && caller.storesRoles,
+    '/faults': caller?.simulation === true && canReadState,
+    '/sql': hasCluster() && canReadData,
+  }
+  return allScreens.filter(({ path }) => isOffered[path])
 }
 
 /** Returns the title of the page: what is shown at an address. */
-export function titleOf(location: string, screens: readonly ScreenLink[]): string {
+export function titleOf(location: string): string {
   const [, first = '', second] = location.split('/')
   const name = first === 'datasources' && second !== undefined ? nameInAddress(second) : undefined
-  const shown = name === undefined ? screens.find(({ path }) => path === `/${first}`)?.label : visible(name)
-  return shown === undefined ? 'svc console' : `${shown} · svc console`
+  const screen = allScreens.find(({ path }) => path === `/${first}`)?.label ?? 'No such page'
+  return `${name === undefined ? screen : visible(name)} · svc console`
 }

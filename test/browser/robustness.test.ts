@@ -12,7 +12,7 @@ import type { TestCluster } from '../support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers, credentialsOf } from '../support/test-users.ts'
 import { editPeriod } from './main-flow.ts'
-import { type ConsolePage, logIn, openBrowser, openPage } from './open-browser.ts'
+import { type ConsolePage, isFocused, isInView, logIn, openBrowser, openPage } from './open-browser.ts'
 import { openLink } from './open-link.ts'
 import { startSampleCluster } from './sample-cluster.ts'
 import { hostileName } from './sample-inventory.ts'
@@ -143,7 +143,7 @@ describe('the console, when something unusual happens', { skip }, () => {
   test('says that a page does not exist', async () => {
     await open('nosuchpage')
     await text('This page does not exist').waitFor()
-    assert.equal(await page.title(), 'svc console')
+    assert.equal(await page.title(), 'No such page · svc console')
     await link('Show the overview').click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     assert.equal(await page.title(), 'Overview · svc console')
@@ -183,6 +183,19 @@ describe('the console, when something unusual happens', { skip }, () => {
     release()
     await page.getByRole('heading', { name: 'koalas', exact: true }).waitFor()
     assert.equal(await page.title(), 'koalas · svc console')
+  })
+
+  test('scrolls to what was selected in a narrow window, and gives it the focus', async () => {
+    await page.setViewportSize({ width: 640, height: 400 })
+    await open('access')
+    await button('writer').click()
+    const heading = page.getByRole('heading', { name: 'User writer' })
+    await waitUntil('the panel is in view', () => isInView(heading))
+    assert.ok(await page.getByRole('complementary', { name: 'Change access' }).evaluate(isFocused))
+    await open('faults')
+    const server = page.getByRole('button', { name: /^router/ }).first()
+    await server.press('Enter')
+    await waitUntil('the form is in view', () => isInView(page.getByRole('heading', { name: /^router/ })))
   })
 
   test('fits into a window of 1280 pixels, even with an unsaved edit and without a connection', async (context) => {

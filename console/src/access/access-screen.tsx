@@ -5,7 +5,7 @@ import type { UsersAndRoles } from '../answers/index.ts'
 import { ClockOfCluster, PresentNotice } from '../clock/index.ts'
 import { useCaller, useUsersAndRoles } from '../cluster/index.ts'
 import { accessAddress, nameInAddress } from '../location.ts'
-import { Empty, Name, Outcome, Problem } from '../ui/index.ts'
+import { Empty, Name, Outcome, Problem, usePanelFocus } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'
 import { Certificates } from './certificates.tsx'
@@ -25,7 +25,8 @@ export function AccessScreen() {
   const { data: caller } = useCaller()
   const access = useUsersAndRoles(caller?.security.read === true && caller.storesRoles)
   const changes = useChanges()
-  const [subject, setSubject] = useSubject()
+  const [subject, setSubject] = useSubject(changes.forget)
+  const panel = usePanelFocus(subject && addressOf(subject))
   if (caller?.security.read === false)
     return (
       <Empty title="Missing permission">
@@ -74,7 +75,7 @@ export function AccessScreen() {
         <Certificates />
         <Calls />
       </div>
-      <aside aria-label="Change access">
+      <aside ref={panel} tabIndex={-1} aria-label="Change access">
         {!canWrite && <p className="hint">Changing users and roles requires WRITE on CONFIG security.</p>}
         {canWrite && <LastChange changes={changes} />}
         {canWrite && <Editor access={data} changes={changes} subject={subject} onSubject={setSubject} />}
@@ -83,12 +84,16 @@ export function AccessScreen() {
   )
 }
 
-/** What is selected, which is in the address. */
-function useSubject() {
+/** What is selected, which is in the address. Calls a function when something else is selected. */
+function useSubject(onChange: () => void) {
   const { kind, name } = useParams<{ readonly kind?: string; readonly name?: string }>()
   const [, navigate] = useLocation()
   const subject = useMemo(() => subjectOf(kind, name), [kind, name])
-  return [subject, (next: Subject | undefined) => navigate(addressOf(next))] as const
+  const select = (next: Subject | undefined) => {
+    onChange()
+    navigate(addressOf(next))
+  }
+  return [subject, select] as const
 }
 
 function subjectOf(kind: string | undefined, part: string | undefined): Subject | undefined {

@@ -115,7 +115,7 @@ function DeleteUser({
             <b>
               <Name>{user}</Name>
             </b>{' '}
-            to confirm
+            to confirm. This cannot be undone.
           </span>
           <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
         </label>

@@ -55,7 +55,12 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
         Back to now
       </button>
       {offsetMs >= maxMs && <span className="hint">Previews end here, after 10 years.</span>}
-      {isFuture && <MoveClock to={now + offsetMs} onMoved={() => setClockOffset(0)} />}
+      <MoveClock
+        key={String(isFuture)}
+        to={now + offsetMs}
+        isDisabled={!isFuture}
+        onMoved={() => setClockOffset(0)}
+      />
     </div>
   )
 }
@@ -80,7 +85,15 @@ export function PresentNotice({ what }: { readonly what: string }) {
 }
 
 /** Moves the clock of the cluster itself, which cannot go back. */
-function MoveClock({ to, onMoved }: { readonly to: number; onMoved(): void }) {
+function MoveClock({
+  to,
+  isDisabled,
+  onMoved,
+}: {
+  readonly to: number
+  readonly isDisabled: boolean
+  onMoved(): void
+}) {
   const { data: caller } = useCaller()
   const queries = useQueryClient()
   const { problem, isBusy, run } = useWork()
@@ -101,6 +114,7 @@ function MoveClock({ to, onMoved }: { readonly to: number; onMoved(): void }) {
         question={`Move the cluster's clock to ${formatMinute(to)}? It cannot go back.`}
         confirm="Move the clock"
         isBusy={isBusy}
+        isDisabled={isDisabled}
         onConfirm={() => void move()}
       />
       {problem && <Problem>{problem}</Problem>}

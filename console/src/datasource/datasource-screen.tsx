@@ -280,6 +280,8 @@ function colorsOf(
 ): ReadonlyMap<string, number> {
   return tierColors([
     ...inventory.tiers.map(({ name }) => name),
+    // A user who may not read the servers knows tiers only from replicas.
+    ...inventory.datasources.flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
     ...rules.flatMap((rule) => Object.keys(replicantsOf(rule))),
     ...Object.keys(view?.buckets?.tiers ?? {}),
   ])

@@ -10,7 +10,7 @@ import {
   useLoadQueues,
 } from '../cluster/index.ts'
 import { sumOf } from '../sum-of.ts'
-import { Empty } from '../ui/index.ts'
+import { Empty, usePanelFocus, visible } from '../ui/index.ts'
 import { FaultForm, type FaultPlace } from './fault-form.tsx'
 import { FaultList } from './fault-list.tsx'
 import { lackingText } from './recovery-events.ts'
@@ -48,6 +48,7 @@ function Loaded({ canWrite }: { readonly canWrite: boolean }) {
   const servers = useTopologyServers()
   const events = useRecoveryEvents(servers, faults.data)
   const [selected, setSelected] = useState<string>()
+  const panel = usePanelFocus(selected)
   const now = useSeconds()
   const topology = useMemo(() => topologyOf(servers ?? [], calls.data?.calls ?? []), [servers, calls.data])
   if (faults.error && !faults.data)
@@ -79,7 +80,7 @@ function Loaded({ canWrite }: { readonly canWrite: boolean }) {
         <FaultList faults={faults.data} now={now} canEnd={canWrite} />
         <Events events={events} />
       </div>
-      <aside aria-label="Fault">
+      <aside ref={panel} tabIndex={-1} aria-label="Fault">
         {place ? (
           <>
             <h2>{place.kind === 'node' ? nameOf(place.node) : 'Calls between servers'}</h2>
@@ -132,16 +133,14 @@ function State() {
   const loads = sumOf(Object.values(queues ?? {}), (one) => one.segmentsToLoad)
   const bytes = sumOf(Object.values(queues ?? {}), (one) => one.segmentsToLoadSize)
   const parts = [
-    state.settled
-      ? 'The cluster is settled.'
-      : state.known
-        ? 'The cluster is changing.'
-        : 'The leader is waiting for servers to report.',
+    state.settled ? 'The cluster is settled.' : state.known && 'The cluster is changing.',
+    !state.known && waitingText(state.reasons),
     state.known &&
       (unserved === 0
         ? 'Every segment is served.'
         : `${countOf(unserved, 'segment is', 'segments are')} not served.`),
     lacking > 0 && lackingText(lacking),
+    ...state.shortages.map((shortage) => `${visible(shortage)}.`),
     loads > 0 && `Servers must still load ${countOf(loads, 'replica')} (${formatBytes(bytes)}).`,
   ]
   return (
@@ -150,6 +149,12 @@ function State() {
     </p>
   )
 }
+
+/** Says what the leader is waiting for. */
+const waitingText = (reasons: readonly string[]): string =>
+  reasons.length === 0
+    ? 'The leader is waiting for servers to report.'
+    : reasons.map((reason) => `${visible(reason)}.`).join(' ')
 
 /** What happened while the page was open. */
 const Events = ({ events }: { readonly events: readonly RecoveryEvent[] }) => (

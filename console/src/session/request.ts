@@ -1,5 +1,5 @@
 import { visible } from '../ui/index.ts'
-import { noteRefusal } from './refusals.ts'
+import { dismissRefusal, noteRefusal } from './refusals.ts'
 import { currentSession, endSession } from './session.ts'
 
 /** A request that failed, with a message that can be shown. */
@@ -43,7 +43,10 @@ export async function send(
   const response = await (localAnswers?.(method, path) ??
     fetchFromRouter(path, authorization, { method, body, headers, signal }))
   if (response.status === 401) endSession(authorization)
-  if (response.ok) return response
+  if (response.ok) {
+    if (method !== 'GET') dismissRefusal()
+    return response
+  }
   const message = await messageOf(response)
   if (response.status === 403) noteRefusal({ method, path: path.split('?')[0]!, message })
   throw new RequestFailure(response.status, message)

@@ -6,12 +6,14 @@ export function ConfirmedButton({
   question,
   confirm,
   isBusy,
+  isDisabled = false,
   onConfirm,
 }: {
   readonly label: string
   readonly question: string
   readonly confirm: string
   readonly isBusy: boolean
+  readonly isDisabled?: boolean
   onConfirm(): void
 }) {
   const [step, setStep] = useState<'unasked' | 'asking' | 'canceled'>('unasked')
@@ -22,7 +24,7 @@ export function ConfirmedButton({
   if (step !== 'asking')
     return (
       <div className="row">
-        <button ref={subject} type="button" onClick={() => setStep('asking')}>
+        <button ref={subject} type="button" disabled={isDisabled} onClick={() => setStep('asking')}>
           {label}
         </button>
       </div>
