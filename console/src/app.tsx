@@ -6,7 +6,7 @@ import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
 import { RefusalBar } from './refusal-bar.tsx'
 import { titleOf, useScreens } from './screens.ts'
-import { cancelSearchRequest, requestSearch, takeKey } from './search-request.ts'
+import { cancelSearchRequest, keepSearchKey, requestSearch } from './search-request.ts'
 import { hasCluster, logOut, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { Boundary, Empty, formatMinute, isTyping, ThemeSwitch, visible } from './ui/index.ts'
@@ -118,7 +118,7 @@ function Screens() {
   )
 }
 
-/** A screen that shows nothing to some users, to whom the navigation does not offer it either. */
+/** A screen that requires a permission. The navigation hides it from users without it. */
 function Permitted({
   path,
   requires,
@@ -139,9 +139,9 @@ function Permitted({
 }
 
 const NoSuchPage = () => (
-  <Empty title="This page does not exist">
+  <Empty title="Page not found">
     <p>
-      <Link href="/">Show the overview</Link>
+      <Link href="/">Go to the overview</Link>
     </p>
   </Empty>
 )
@@ -166,7 +166,7 @@ function Header() {
   const { user, authorization } = useSession()
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (takeKey(event)) return event.preventDefault()
+      if (keepSearchKey(event)) return event.preventDefault()
       if (event.key !== '/' || isTyping(event.target)) return
       event.preventDefault()
       navigate('/datasources')

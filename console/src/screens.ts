@@ -39,10 +39,14 @@ export function useScreens(): readonly ScreenLink[] {
   return allScreens.filter(({ path }) => isOffered[path])
 }
 
+// Snapshots have only these.
+const screensOfSnapshots = ['/', '/datasources', '/tiers']
+
 /** Returns the title of the page: what is shown at an address. */
 export function titleOf(location: string): string {
-  const [, first = '', second] = location.split('/')
-  const name = first === 'datasources' && second !== undefined ? nameInAddress(second) : undefined
-  const screen = allScreens.find(({ path }) => path === `/${first}`)?.label ?? 'No such page'
+  const [, first = '', second = ''] = location.split('/')
+  const name = first === 'datasources' && second !== '' ? nameInAddress(second) : undefined
+  const known = allScreens.filter(({ path }) => hasCluster() || screensOfSnapshots.includes(path))
+  const screen = known.find(({ path }) => path === `/${first}`)?.label ?? 'Page not found'
   return `${name === undefined ? screen : visible(name)} · svc console`
 }

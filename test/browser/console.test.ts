@@ -398,7 +398,7 @@ describe('the console', { skip }, () => {
     const applied = await runSvc('apply', file, '--yes', '--no-wait', '--home', cluster.home.root)
     assert.equal(applied.status, 0, applied.stderr)
     assert.deepEqual(await periodsOf('wikipedia'), periodsIn(before).with(2, 'P15M'))
-    await planner.getByText('These rules are stored now.').waitFor()
+    await planner.getByText('These rules are already stored').waitFor()
     // It says so on the screen of another datasource, too.
     const koalas = await rulesOf('koalas')
     await cluster.router.post(`${rulesPath}/wikipedia`, before.slice(1))

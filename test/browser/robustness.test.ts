@@ -140,16 +140,16 @@ describe('the console, when something unusual happens', { skip }, () => {
     }
   })
 
-  test('says that a page does not exist', async () => {
+  test('shows that an unknown address was not found', async () => {
     await open('nosuchpage')
-    await text('This page does not exist').waitFor()
-    assert.equal(await page.title(), 'No such page · svc console')
-    await link('Show the overview').click()
+    await text('Page not found').waitFor()
+    assert.equal(await page.title(), 'Page not found · svc console')
+    await link('Go to the overview').click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     assert.equal(await page.title(), 'Overview · svc console')
   })
 
-  /** Opens the overview, and presses the key for the search. Returns a function that continues the download of its screen. */
+  /** Opens the overview, and presses / while the datasource screen is still downloading. Returns a function that lets the download finish. */
   const searchBeforeDownload = async (): Promise<() => void> => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     await page.route(/\/assets\/datasource-.*\.js/, async (route) => {
@@ -297,11 +297,11 @@ describe('the console, when something unusual happens', { skip }, () => {
     const before = await rulesOf('wikipedia')
     const after = before.map((rule) => (rule.period === 'P13M' ? { ...rule, period: 'P14M' } : rule))
     await cluster.router.post(`${rulesPath}/wikipedia`, after)
-    await text('These rules are stored now.').waitFor()
+    await text('These rules are already stored').waitFor()
     assert.equal(await button('Apply').count(), 0)
     assert.equal(await page.getByText('while you were editing').count(), 0)
     await cluster.router.post(`${rulesPath}/wikipedia`, before)
-    await isGone('These rules are stored now.')
+    await isGone('These rules are already stored')
   })
 
   test('keeps, compares, and reviews edits of compaction', async () => {

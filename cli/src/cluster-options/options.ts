@@ -42,8 +42,8 @@ export interface PlanOptions {
 /** Per role. */
 const maxInstances = 32
 
-/** Per tier. All tiers together have a limit, too, which depends on the number of ports. */
-const maxPerTier = 380
+/** Per tier. The number of available ports also limits the total. */
+const maxPerTier = 360
 
 /** Redis has the highest base port, and the last port is 65535. */
 const maxPortOffset = 65535 - 16379

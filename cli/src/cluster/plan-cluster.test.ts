@@ -106,19 +106,19 @@ for (const given of [
 
 test('assigns no port twice, even with the max number of instances', () => {
   const all = plan({
-    historicals: 'hot=200,cold=180',
-    instances: 'coordinator=32,overlord=32,broker=32,router=32',
+    historicals: 'hot=200,cold=160',
+    instances: 'coordinator=32,overlord=32,broker=32,router=32,worker=32',
     set: ['svc.enablePlaintextPort=true'],
   })
   const ports = portsInUse(all).map(({ port }) => port)
-  assert.equal(ports.length, 2 + 2 * (4 * 32 + 380))
+  assert.equal(ports.length, 2 + 2 * (5 * 32 + 360))
   assert.equal(new Set(ports).size, ports.length)
 })
 
 test('refuses more historicals than there are ports', () => {
-  assert.throws(() => plan({ historicals: 'hot=200,cold=181' }), {
+  assert.throws(() => plan({ historicals: 'hot=200,cold=161' }), {
     code: 'invalidInput',
-    message: /Too many servers \[381\] in \[--historicals\]: expected at most 380/,
+    message: /Too many servers \[361\] in \[--historicals\]: expected at most 360/,
   })
 })
 

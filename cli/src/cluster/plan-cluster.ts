@@ -78,10 +78,14 @@ export function portOffsetOf(routerUrl: string): number {
 /** The difference between the TLS port and the plaintext port of a further instance. */
 const furtherTlsDistance = 200
 
-/** The number of ports between 8101 and the TLS ports of the first instances. More historicals use other ports. */
-const maxNearHistoricals = 180
+/** Between 8101 and the TLS ports of the first instances, and, for their TLS ports, between 8301 and the ports of workers. */
+const maxNearHistoricals = 160
+
+/** The base port of further historicals. Their TLS ports start 200 above it. */
 const farHistoricals = 11_100
-const maxHistoricals = maxNearHistoricals + furtherTlsDistance
+
+/** The maximum number of historicals of a cluster, which depends on the number of ports. */
+const maxHistoricals = 360
 
 /** Decides which services run, on which ports, with which properties. Throws a Failure if there are too many. */
 export function planCluster(options: PlanOptions, surroundings: PlanSurroundings): ClusterPlan {

@@ -3,10 +3,10 @@ import { type HomeLayout, logFile } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { RunAs } from './run-as.ts'
 
-// Enough for dozens of services, and for commands and added workers.
-const minConnections = 200
+// For commands, added workers, and the services that use more than others: a coordinator or overlord uses up to twelve.
+const baseConnections = 200
 
-// A historical or router uses at most four, and a cluster has few services that use more.
+// A historical or router uses up to four.
 const connectionsPerService = 5
 
 /** How to run the Postgres server of a home on a port of 127.0.0.1, for a number of services. */
@@ -19,7 +19,7 @@ export function postgresServer(
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: minConnections + connectionsPerService * services,
+    max_connections: baseConnections + connectionsPerService * services,
     shared_buffers: '32MB',
     // A small write-ahead log and few helper processes save memory on a single machine.
     max_wal_size: '256MB',

@@ -1,5 +1,5 @@
 import { countOf } from '@svc/domain/text'
-import { useMemo } from 'react'
+import { useEffect, useEffectEvent, useMemo } from 'react'
 import { useLocation, useParams } from 'wouter'
 import type { UsersAndRoles } from '../answers/index.ts'
 import { ClockOfCluster, PresentNotice } from '../clock/index.ts'
@@ -25,8 +25,11 @@ export function AccessScreen() {
   const { data: caller } = useCaller()
   const access = useUsersAndRoles(caller?.security.read === true && caller.storesRoles)
   const changes = useChanges()
-  const [subject, setSubject] = useSubject(changes.forget)
-  const panel = usePanelFocus(subject && addressOf(subject))
+  const [subject, setSubject] = useSubject()
+  const selected = subject && addressOf(subject)
+  const panel = usePanelFocus(selected)
+  const clearProblem = useEffectEvent(changes.clearProblem)
+  useEffect(() => clearProblem(), [selected])
   if (caller?.security.read === false)
     return (
       <Empty title="Missing permission">
@@ -84,16 +87,12 @@ export function AccessScreen() {
   )
 }
 
-/** What is selected, which is in the address. Calls a function when something else is selected. */
-function useSubject(onChange: () => void) {
+/** What is selected, which is in the address. */
+function useSubject() {
   const { kind, name } = useParams<{ readonly kind?: string; readonly name?: string }>()
   const [, navigate] = useLocation()
   const subject = useMemo(() => subjectOf(kind, name), [kind, name])
-  const select = (next: Subject | undefined) => {
-    onChange()
-    navigate(addressOf(next))
-  }
-  return [subject, select] as const
+  return [subject, (next: Subject | undefined) => navigate(addressOf(next))] as const
 }
 
 function subjectOf(kind: string | undefined, part: string | undefined): Subject | undefined {

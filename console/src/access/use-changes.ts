@@ -70,7 +70,7 @@ async function sendFirst(
 export function useChanges() {
   const queries = useQueryClient()
   const [done, setDone] = useState<Done>()
-  const { problem, isBusy, run, forgetProblem } = useWork()
+  const { problem, isBusy, run, clearProblem } = useWork()
 
   /** Fetches users and roles, and shows them on the page. */
   async function refetch(): Promise<UsersAndRoles> {
@@ -122,8 +122,7 @@ export function useChanges() {
     isBusy,
     apply: (text: string, changes: readonly Change[], replaced?: Replaced) =>
       apply(text, { changes, replaced, outdated: outdatedChange }),
-    /** Forgets why the last change failed. */
-    forget: forgetProblem,
+    clearProblem,
     undo: () =>
       done
         ? apply('Undone.', { changes: done.undo, replaced: done.replaced, outdated: outdatedUndo })

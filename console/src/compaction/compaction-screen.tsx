@@ -350,7 +350,9 @@ function CellDetails({
         <p className="hint">and {formatCount(cell.intervals.length - maxListed)} more</p>
       )}
       <p className="hint">
-        <Link href={datasourceAddress(dataSource)}>Show this datasource</Link>
+        <Link href={datasourceAddress(dataSource)} className="alone">
+          Show this datasource
+        </Link>
       </p>
     </div>
   )

@@ -14,7 +14,7 @@ const runWith = (command: string): string =>
 const periods = (count: number): RuleJson[] =>
   Array.from({ length: count }, (_, index) => ({ type: 'dropByPeriod', period: `P${index + 1}D` }))
 
-test('a command passes a few rules as an argument', () => {
+test('passes a few rules as an argument', () => {
   const rules = periods(2)
   const command = curlOf("o'reilly", rules, { author: 'Ada', comment: "it's time" }, target)
   assert.deepEqual(runWith(`${command} </dev/null`).split('\n').slice(0, -1), [
@@ -35,24 +35,24 @@ test('a command passes a few rules as an argument', () => {
   ])
 })
 
-test('a command passes more rules than an argument may contain on standard input', () => {
+test('passes rules on standard input if they are too long for an argument', () => {
   const rules = periods(20_000)
   const printed = runWith(curlOf('wikipedia', rules, noNote, target))
   assert.match(printed, /^--data\n@-$/m)
   assert.deepEqual(JSON.parse(printed.slice(printed.indexOf('[{'))), rules)
 })
 
-test('what a command shows is what it sends', () => {
-  const turned = 'a\u202eb'
-  const rules: RuleJson[] = [{ type: 'loadForever', tieredReplicants: { [turned]: 1 } }]
-  const command = curlOf('wikipedia', rules, { author: turned, comment: turned }, target)
+test('sends exactly what it shows', () => {
+  const reversed = 'a\u202eb'
+  const rules: RuleJson[] = [{ type: 'loadForever', tieredReplicants: { [reversed]: 1 } }]
+  const command = curlOf('wikipedia', rules, { author: reversed, comment: reversed }, target)
   assert.doesNotMatch(command, /\u202e/)
   assert.match(command, /X-Svc-Author: a␣b/)
   const printed = runWith(`${command} </dev/null`)
   assert.deepEqual(JSON.parse(/^\[.*\]$/m.exec(printed)![0]), rules)
 })
 
-test('a command without a login or TLS needs no options for them', () => {
+test('omits login and TLS options if the cluster uses neither', () => {
   const command = curlOf('wikipedia', [], noNote, {
     ...target,
     origin: 'http://localhost:8888',

@@ -20,7 +20,7 @@ interface CurlTarget {
 
 /**
  * Returns a command that stores rules. curl prompts for the password, so the command can be shared. Characters that would be
- * invisible, or would turn the text around, are escaped in the rules, and replaced in the author and the comment.
+ * invisible or would reverse the text are escaped in the rules, and replaced in the author and the comment.
  */
 export function curlOf(
   dataSource: string,

@@ -9,7 +9,7 @@ import { useCaller, useInventory, useLastRuleChange, useRules } from '../cluster
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, isTyping, Name, Problem, tierColors, visible } from '../ui/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../web-worker/index.ts'
-import { numberOf } from './number-of.ts'
+import { identityOf } from './object-identity.ts'
 import { type ParsedList, parseList } from './parsed-rules.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { RuleHistory } from './rule-history.tsx'
@@ -216,7 +216,7 @@ function usePreview({
   // The coordinator's preview has no parts, so zooming does not need another one.
   const part = inventory.isLocal ? range : undefined
   const queries = useQueryClient()
-  const subject = `${numberOf(rules)} ${offsetMs}`
+  const subject = `${identityOf(rules)} ${offsetMs}`
   const queryKey = ['preview', dataSource, inventory.revision, subject, now, part, maxBuckets]
   const task = { dataSource, rules, now, range: part, maxBuckets }
   const view = useQuery({

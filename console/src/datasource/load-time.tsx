@@ -7,7 +7,7 @@ import { useCaller } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { formatSpan } from '../ui/index.ts'
 import { loadTimeParts } from './load-time-text.ts'
-import { numberOf } from './number-of.ts'
+import { identityOf } from './object-identity.ts'
 
 // So that typing does not send a request for each key.
 const pauseMs = 600
@@ -33,7 +33,7 @@ export function LoadTime({
   const settled = useSettled(rules)
   const isAllowed = hasCluster() && caller?.state.read === true
   const { data } = useQuery({
-    queryKey: ['loadTime', dataSource, numberOf(settled)],
+    queryKey: ['loadTime', dataSource, identityOf(settled)],
     queryFn: ({ signal }) =>
       fetchJson<Preview>('/svc/coordinator/v1/rules/simulate', {
         method: 'POST',

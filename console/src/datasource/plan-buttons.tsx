@@ -65,6 +65,8 @@ interface OpenedPlan {
   readonly others: readonly (readonly [string, Rules])[]
   /** The datasources whose rules have changed since it was created. */
   readonly changed: readonly string[]
+  /** Whether its rules for the datasource that is shown are those that are stored. */
+  readonly isStored: boolean
 }
 
 /**
@@ -75,10 +77,13 @@ export function ReviewTitle({
   title,
   dataSource,
   edit,
+  stored,
 }: {
   readonly title: string
   readonly dataSource: string
   readonly edit: RulesEdit
+  /** The rules that are stored now. */
+  readonly stored: Rules
 }) {
   const input = useRef<HTMLInputElement>(null)
   const { data: caller } = useCaller()
@@ -91,13 +96,14 @@ export function ReviewTitle({
       const lists = [...plan.changes].map(([name, { after }]) => [name, after as Rules] as const)
       const own = plan.changes.get(dataSource)?.after as Rules | undefined
       if (own !== undefined) edit.step({ kind: 'replace', list: own })
-      setProblem(nothingToEdit(lists.length, own !== undefined && sameRules(own, edit.base)))
+      setProblem(lists.length === 0 ? 'The plan changes no rules.' : undefined)
+      const isStored = own !== undefined && sameRules(own, stored)
       const others = lists.filter(([name]) => name !== dataSource)
-      setOpened({ others, changed: [] })
-      const stored = await fetchStored([...plan.changes.keys()], caller?.state.read === true)
-      const changed = await changedSincePlan(plan, stored)
+      setOpened({ others, changed: [], isStored })
+      const storedNow = await fetchStored([...plan.changes.keys()], caller?.state.read === true)
+      const changed = await changedSincePlan(plan, storedNow)
       // Another plan may have been opened in the meantime.
-      setOpened((current) => (current?.others === others ? { others, changed } : current))
+      setOpened((current) => (current?.others === others ? { ...current, changed } : current))
     } catch (error) {
       setOpened(undefined)
       setProblem((error as Error).message)
@@ -130,12 +136,6 @@ export function ReviewTitle({
   )
 }
 
-/** Returns why a plan with changes of some datasources is no edit here; undefined if it is one. */
-function nothingToEdit(changes: number, isStored: boolean): string | undefined {
-  if (changes === 0) return 'The plan changes no rules.'
-  return isStored ? 'The rules of this plan are stored already.' : undefined
-}
-
 /** Fetches the stored rules of the whole cluster if the user may read them all; otherwise, those of some datasources. */
 async function fetchStored(names: readonly string[], canReadAll: boolean): Promise<StoredNow> {
   if (canReadAll && hasCluster()) {
@@ -153,9 +153,10 @@ async function fetchStored(names: readonly string[], canReadAll: boolean): Promi
 const maxNamed = 10
 
 /** Which of the rules in an opened plan are outdated, and what else it changes. */
-function AboutPlan({ plan: { others, changed } }: { readonly plan: OpenedPlan }) {
+function AboutPlan({ plan: { others, changed, isStored } }: { readonly plan: OpenedPlan }) {
   return (
     <>
+      {isStored && <p className="hint">The rules for this datasource in the plan are already stored.</p>}
       {changed.length > 0 && (
         <Notice kind="warning" role="status">
           This plan is outdated: the rules of {visible(listOfNames(changed))} have changed since it was

@@ -7,7 +7,7 @@ import {
   type PlanFile,
   shortDigest,
 } from '@svc/domain/saved-plan'
-import { isRuleList } from './linked-rules.ts'
+import { isRuleList } from './rules-encoding.ts'
 
 /** An edit of the rules of a datasource, and what it depends on. */
 export interface EditToSave {

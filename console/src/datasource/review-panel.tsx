@@ -1,7 +1,7 @@
 import type { AnsweredEffects } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { useCaller, useLastRuleChange } from '../cluster/index.ts'
 import { hasCluster, useSession } from '../session/index.ts'
 import {
@@ -28,6 +28,7 @@ import { type ChangeNote, sameRules } from './rules-draft.ts'
 import { linkToRules } from './rules-link.ts'
 import { type Marking, useApply } from './use-apply.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
+import { useStoredByOther } from './use-stored-by-other.ts'
 
 interface ReviewInput {
   readonly dataSource: string
@@ -52,11 +53,16 @@ export function ReviewPanel(input: ReviewInput) {
   const warnings = view.answer.warnings.filter(
     ({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit',
   )
-  const isStoredElsewhere = useStoredElsewhere(edit, stored, apply.isBusy)
+  const isStoredByOther = useStoredByOther(edit, stored, apply.isBusy)
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
     <section aria-labelledby="review-title" className="review-drawer">
-      <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
+      <ReviewTitle
+        title={edit.isEdited ? 'Review' : 'State'}
+        dataSource={dataSource}
+        edit={edit}
+        stored={stored}
+      />
       {!edit.isEdited && <Loss effects={view.answer.summary.effects} />}
       {edit.isEdited && input.isValid && <LoadTime dataSource={dataSource} rules={edit.list} />}
       {edit.isEdited && <CostsOfEdit dataSource={dataSource} view={view} colors={colors} />}
@@ -72,26 +78,15 @@ export function ReviewPanel(input: ReviewInput) {
         <ApplyForm input={input} isChangedByOther={isChangedByOther} apply={apply} />
       ) : (
         <>
-          {isStoredElsewhere && <Notice kind="done">These rules are stored now.</Notice>}
+          {isStoredByOther && (
+            <Notice kind="done">These rules are already stored, so your edit has ended.</Notice>
+          )}
           <LastChange apply={apply} view={view} isFuture={input.isFuture} />
           {edit.canRestore && <Discarded onRestore={() => edit.step({ kind: 'restore' })} />}
         </>
       )}
     </section>
   )
-}
-
-/** Ends an edit whose rules were stored elsewhere, for example with a copied command. Returns whether that was the last edit. */
-function useStoredElsewhere(edit: RulesEdit, stored: readonly RuleJson[], isBusy: boolean): boolean {
-  const [storedList, setStoredList] = useState<readonly RuleJson[]>()
-  const { isEdited, list, base, step } = edit
-  const isStored = isEdited && !isBusy && !sameRules(base, stored) && sameRules(list, stored)
-  useEffect(() => {
-    if (!isStored) return
-    setStoredList(list)
-    step({ kind: 'stored' })
-  }, [isStored, list, step])
-  return storedList !== undefined && !isEdited && sameRules(storedList, stored)
 }
 
 /** What was applied or undone last, with a button that takes it back. */

@@ -2,8 +2,8 @@ import type { RuleJson } from '@svc/domain/rules'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { datasourceAddress } from '../location.ts'
 import { hasCluster } from '../session/index.ts'
-import { encodedRules, rulesInLink, shortEncodedRules } from './linked-rules.ts'
 import { type ParsedList, parseList } from './parsed-rules.ts'
+import { encodedRules, type LinkedRules, rulesInLink, shortEncodedRules } from './rules-encoding.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 // Servers never receive the part of an address after #.
@@ -33,18 +33,25 @@ export function useLinkedRules({ step }: RulesEdit, parsed: ParsedList): string 
   const [problem, setProblem] = useState<string>()
   const [isInvalid, setIsInvalid] = useState(false)
   if (isInvalid && 'rules' in parsed) setIsInvalid(false)
-  const read = useEffectEvent(async () => {
-    const [before, encoded] = location.hash.split(marker)
-    if (encoded === undefined) return
-    // The edit is now in the memory of the page. Coming back to this address must not start it again.
-    history.replaceState(null, '', before === '' || before === '#' ? location.pathname : before)
-    const linked = await rulesInLink(encoded)
+  const show = useEffectEvent((linked: LinkedRules) => {
     setProblem('problem' in linked ? linked.problem : undefined)
     if (!('rules' in linked)) return
     step({ kind: 'replace', list: linked.rules })
     setIsInvalid('problem' in parseList(linked.rules))
   })
   useEffect(() => {
+    let reads = 0
+    const read = async () => {
+      const [before, encoded] = location.hash.split(marker)
+      if (encoded === undefined) return
+      // The edit is now in the memory of the page. Coming back to this address must not start it again.
+      history.replaceState(null, '', before === '' || before === '#' ? location.pathname : before)
+      reads += 1
+      const own = reads
+      const linked = await rulesInLink(encoded)
+      // A later link may have been read faster.
+      if (own === reads) show(linked)
+    }
     const start = () => void read()
     start()
     addEventListener('hashchange', start)

@@ -372,7 +372,9 @@ function DefaultRules({
         <p className="hint">
           {defaults.length > maxDefaults &&
             `${countOf(defaults.length - maxDefaults, 'more default rule')}. `}
-          <Link href={datasourceAddress(defaultRulesName)}>Show the cluster default rules</Link>
+          <Link href={datasourceAddress(defaultRulesName)} className="alone">
+            Show the cluster default rules
+          </Link>
         </p>
       )}
     </>

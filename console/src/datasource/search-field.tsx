@@ -19,9 +19,9 @@ export function SearchField({
     field.current?.focus()
     // React cannot render synchronously within an effect.
     queueMicrotask(() => {
-      // What Enter opens must be a result of the whole text.
+      // Render first, so that Enter opens a result for the complete text.
       flushSync(() => onText(typed.text))
-      if (typed.isEntered) onOpen()
+      if (typed.isSubmitted) onOpen()
     })
   })
   useEffect(() => start(), [])

@@ -9,7 +9,7 @@ import {
   useInventory,
   useUnusedSegments,
 } from '../cluster/index.ts'
-import { IngestHint } from '../ingest-hint.tsx'
+import { IngestHint } from '../ingest-hint/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
@@ -163,7 +163,7 @@ function NoAxis({
         <Name>{dataSource}</Name> has no segments. You can set rules before there is data.
         {hasCluster() && ' To load a file:'}
       </p>
-      {hasCluster() && <IngestHint what="FILE --datasource NAME --timestamp COLUMN" />}
+      {hasCluster() && <IngestHint fileAndOptions="FILE --datasource NAME --timestamp COLUMN" />}
     </Empty>
   )
 }
@@ -290,7 +290,7 @@ function CursorDetails({
         </span>
       ))}
       {lost > 0 && <span className="loss-text">{formatBytes(lost)} unqueryable</span>}
-      {band && <span className="dim">time of rule {band.label}</span>}
+      {band && <span className="dim">in the period of rule {band.label}</span>}
       {lanes.map(({ label, cells, words }) => {
         const text = words[cells[cursor]!.kind]
         return (

@@ -19,7 +19,7 @@ import {
   useTasks,
   useUnfinishedTasks,
 } from '../cluster/index.ts'
-import { IngestHint } from '../ingest-hint.tsx'
+import { IngestHint } from '../ingest-hint/index.ts'
 import { datasourceAddress } from '../location.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
@@ -69,9 +69,11 @@ export function OverviewScreen() {
       {hasCluster() ? (
         !isAllowed && <OwnAttention inventory={data} />
       ) : (
-        <SnapshotAttention inventory={data} />
+        <>
+          <SnapshotAttention inventory={data} />
+          <SnapshotNotes />
+        </>
       )}
-      {!hasCluster() && <SnapshotNotes />}
       <div className="columns">
         {(data.isLocal || isAllowed) && <TiersSection inventory={data} />}
         {isAllowed && <Services />}
@@ -375,7 +377,7 @@ function TiersSection({ inventory }: { readonly inventory: InventoryFigures }) {
       <h2 id="tiers">Tiers</h2>
       {servers && servers.length === 0 && (
         <p className="hint">
-          {hasCluster() ? 'No historical has reported yet.' : 'This snapshot has no servers.'}
+          {hasCluster() ? 'No historical has reported yet.' : 'This snapshot does not contain any servers.'}
         </p>
       )}
       {servers && <TierFills servers={servers} colors={colors} />}

@@ -22,6 +22,11 @@ export const noteRefusal = (refused: RefusedRequest): void => setLast(refused)
 /** Forgets the last refused request. */
 export const dismissRefusal = (): void => setLast(undefined)
 
+/** Forgets the last refused request if a request of the same kind has now succeeded. */
+export function forgetRefusalOf(method: string, path: string): void {
+  if (last?.method === method && last.path === path) setLast(undefined)
+}
+
 /** Returns the last request that was refused, until it is dismissed. */
 export const useLastRefusal = (): RefusedRequest | undefined =>
   useSyncExternalStore(

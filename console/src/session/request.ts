@@ -1,5 +1,5 @@
 import { visible } from '../ui/index.ts'
-import { dismissRefusal, noteRefusal } from './refusals.ts'
+import { forgetRefusalOf, noteRefusal } from './refusals.ts'
 import { currentSession, endSession } from './session.ts'
 
 /** A request that failed, with a message that can be shown. */
@@ -44,13 +44,15 @@ export async function send(
     fetchFromRouter(path, authorization, { method, body, headers, signal }))
   if (response.status === 401) endSession(authorization)
   if (response.ok) {
-    if (method !== 'GET') dismissRefusal()
+    forgetRefusalOf(method, withoutQuery(path))
     return response
   }
   const message = await messageOf(response)
-  if (response.status === 403) noteRefusal({ method, path: path.split('?')[0]!, message })
+  if (response.status === 403) noteRefusal({ method, path: withoutQuery(path), message })
   throw new RequestFailure(response.status, message)
 }
+
+const withoutQuery = (path: string): string => path.split('?')[0]!
 
 async function fetchFromRouter(
   path: string,

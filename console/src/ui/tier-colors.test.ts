@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tierColors } from './tier-colors.ts'
 
-test('the usual tiers have the same colors next to any other tiers', () => {
+test('gives the usual tiers the same colors in every cluster', () => {
   const others = Array.from({ length: 9 }, (_, index) => `tier-${index}`)
   for (const tiers of [[], ['glacier'], others]) {
     const colors = tierColors([...tiers, 'cold', 'hot', '_default_tier'])
@@ -13,8 +13,11 @@ test('the usual tiers have the same colors next to any other tiers', () => {
   }
 })
 
-test('tiers have different colors as long as there are enough', () => {
-  const colors = tierColors(['a', 'b', 'c', 'd'])
-  assert.equal(new Set(colors.values()).size, 4)
-  assert.ok([...colors.values()].every((color) => color >= 3 && color < 7))
+test('gives tiers different colors while colors are left', () => {
+  for (const tiers of [
+    ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
+    ['hot', 'b', 'c', 'd', 'e', 'f', 'g'],
+  ])
+    assert.equal(new Set(tierColors(tiers).values()).size, tiers.length)
+  assert.ok([...tierColors(['a', 'b', 'c', 'd']).values()].every((color) => color >= 3))
 })

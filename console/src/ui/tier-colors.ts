@@ -5,15 +5,21 @@ const colorCount = 7
 // The names that most clusters use get the colors that people expect, on each screen.
 const usual = ['hot', '_default_tier', 'cold']
 
-/** Returns the number of the color of each tier. Other tiers than the usual ones keep theirs as long as no tier before them takes it. */
+/**
+ * Returns the number of the color of each tier. The usual tiers always have the same color. Another tier keeps its color unless
+ * a tier that sorts before it takes it.
+ */
 export function tierColors(tiers: Iterable<string>): ReadonlyMap<string, number> {
-  const colors = new Map<string, number>()
+  const named = [...new Set(tiers)].sort()
+  const colors = new Map(named.flatMap((tier) => (usual.includes(tier) ? [[tier, usual.indexOf(tier)]] : [])))
   const taken = new Set(usual.keys())
-  for (const tier of [...new Set(tiers)].sort()) {
-    const place = usual.indexOf(tier)
-    let color = place < 0 ? hashOf(tier) % colorCount : place
-    for (let tries = 0; place < 0 && taken.has(color) && tries < colorCount; tries += 1)
-      color = (color + 1) % colorCount
+  for (const tier of named) {
+    if (colors.has(tier)) continue
+    // The colors of usual tiers that do not exist come last.
+    if (taken.size >= colorCount)
+      for (const [place, name] of usual.entries()) if (!colors.has(name)) taken.delete(place)
+    let color = hashOf(tier) % colorCount
+    for (let tries = 0; taken.has(color) && tries < colorCount; tries += 1) color = (color + 1) % colorCount
     taken.add(color)
     colors.set(tier, color)
   }

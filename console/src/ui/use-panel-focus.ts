@@ -1,8 +1,8 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
 /**
- * Returns a reference to the panel that shows what is selected. Whenever something else is selected, the panel gets the
- * focus and is scrolled into view: in a narrow window, it is far below.
+ * Returns a ref for the panel that shows the selection. When the selection changes, focuses the panel, and scrolls it into view
+ * unless it starts in the upper half of the window. In a narrow window, it is far below the list.
  */
 export function usePanelFocus(selected: string | undefined): RefObject<HTMLElement | null> {
   const panel = useRef<HTMLElement>(null)

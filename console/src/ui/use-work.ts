@@ -15,5 +15,5 @@ export function useWork() {
       setIsBusy(false)
     }
   }
-  return { problem, isBusy, run, forgetProblem: () => setProblem(undefined) }
+  return { problem, isBusy, run, clearProblem: () => setProblem(undefined) }
 }

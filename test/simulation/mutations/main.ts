@@ -7,7 +7,7 @@ const usage = `Usage: npm run test:mutations -- [--only TEXT] [--skip N] [--seed
 
 Options:
   --only TEXT    Only the changes whose description contains TEXT
-  --skip N       Without the first N changes of the list (default: 0)
+  --skip N       Number of changes to skip at the start of the list (default: 0)
   --seeds N      Seeds to try per change (default: 500)
   --minutes M    Simulated duration of work and faults per seed, in minutes (default: 5)
   --processes N  Number of processes (default: 1)

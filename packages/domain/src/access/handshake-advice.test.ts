@@ -31,7 +31,7 @@ for (const [code, expected] of [
     /^The certificate is valid for \[DNS:client\], but the client connected from \[192\.0\.2\.1\]/,
   ],
   ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', /^The client does not trust the authority/],
-  ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_UNKNOWN', /^The client does not trust the authority/],
+  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN', /^The client rejected this server's certificate/],
   ['OTHER', /^The TLS library rejected the certificate \(code \[OTHER\]\)$/],
 ] as const)
   test(`explains a handshake that was refused with ${code}`, () => {

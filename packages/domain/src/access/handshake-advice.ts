@@ -10,12 +10,16 @@ const untrusted = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
+const addAuthority = "Add the authority's certificate to the trust store of the client"
+
 /** Returns what a refused handshake means, and what to do about it, as a sentence without a period. */
 export function handshakeAdvice({ code, time, address, certificate }: RefusedHandshake): string {
   if (code === 'NO_CERTIFICATE')
     return 'This server requires a certificate ([svc.server.https.requireClientCertificate]), but the client sent none'
-  if (code.includes('ALERT_UNKNOWN_CA') || code.includes('ALERT_CERTIFICATE_UNKNOWN'))
-    return "The client does not trust the authority that issued this server's certificate. Give the client the certificate of this authority"
+  if (code === 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA')
+    return `The client does not trust the authority that issued this server's certificate. ${addAuthority}`
+  if (code === 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN')
+    return `The client rejected this server's certificate, usually because it does not trust the authority that issued it. ${addAuthority}`
   if (certificate === null) return 'The handshake failed before the client sent a certificate'
   const { issuer, names, validFrom, validTo } = certificate
   if (code === 'CERT_HAS_EXPIRED')

@@ -57,7 +57,7 @@ const waitingPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>svc console</title></head>
 <body><h1>The console is not built yet</h1>
 <p><code>./svc up</code> builds it when its source has changed, which takes a few seconds. This page reloads automatically.</p>
-<p>If this page is still shown after a minute, run <code>./svc dev console</code>: it builds the console, or says why that fails.</p></body></html>
+<p>If you still see this page after a minute, run <code>./svc dev console</code>. It builds the console or shows why the build fails.</p></body></html>
 `
 
 /**

@@ -56,14 +56,15 @@ export function refuseBadClients(
  */
 export function reportFailedHandshakes(server: Server, onRefused: OnRefusedHandshake): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const { code = '', message } = error
+    const { message } = error
+    // Newer OpenSSL versions write SSL/TLS instead of SSLV3 in some codes.
+    const code = (error.code ?? '').replace('SSL/TLS', 'SSLV3')
     if (!code.startsWith('ERR_SSL_') && code !== 'ERR_TLS_HANDSHAKE_TIMEOUT') return
-    const text = failedHandshakes[code.replace('SSL/TLS', 'SSLV3')] ?? message
+    const text = failedHandshakes[code] ?? message
     onRefused(refusalOf(socket as TLSSocket, { code, reason: `TLS handshake failed: ${text}` }, null))
   })
 }
 
-// OpenSSL has replaced SSLV3 with SSL/TLS in the names of some reasons.
 const failedHandshakes: Readonly<Record<string, string>> = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'the client offers no TLS protocol that this server allows',
   ERR_SSL_NO_SHARED_CIPHER: 'the client and this server have no cipher in common',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
 import type { RuleJson } from '@svc/domain/rules'
-import { encodedRules, rulesInLink, shortEncodedRules } from './linked-rules.ts'
+import { encodedRules, rulesInLink, shortEncodedRules } from './rules-encoding.ts'
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const compressed = (text: string): string => `~${deflateRawSync(text).toString('base64url')}`
@@ -13,7 +13,7 @@ test('reads the rules of a link, even if their values are invalid', async () => 
   assert.equal(encodedRules(rules), encoded(rules))
 })
 
-test('a copied link has few rules as they are, and compresses many', async () => {
+test('compresses the rules of a copied link only if there are many', async () => {
   const few: RuleJson[] = [{ type: 'loadForever', tieredReplicants: { größe: 2 } }]
   assert.equal(await shortEncodedRules(few), encodedRules(few))
   const many: RuleJson[] = Array.from({ length: 10_000 }, (_, index) => ({
@@ -35,7 +35,7 @@ for (const [name, text, problem] of [
   ['null', encoded([null]), /does not contain valid rules/],
   ['an unknown type', encoded([{ type: 'loadSometimes' }]), /a rule of the unknown type \[loadSometimes\]/],
   ['damaged compressed rules', compressed('[]').slice(0, -2), /does not contain valid rules/],
-  ['no compressed rules', '~', /does not contain valid rules/],
+  ['an empty compressed part', '~', /does not contain valid rules/],
   ['more than 16 MiB', compressed(`[${' '.repeat(17 * 1024 * 1024)}]`), /does not contain valid rules/],
 ] as const)
   test(`refuses a link with ${name}`, async () => {

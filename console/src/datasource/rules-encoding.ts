@@ -4,10 +4,10 @@ import { ruleTypes } from '@svc/domain/rules'
 /** The rules in a link, or why they cannot be shown. */
 export type LinkedRules = { readonly rules: readonly RuleJson[] } | { readonly problem: string }
 
-// Starts rules that are compressed. Base64 does not contain it.
+// Prefix of compressed rules. Base64url never contains it.
 const compressedMark = '~'
 
-// Mail and chat programs may cut longer links.
+// Mail and chat programs may truncate longer links.
 const maxPlainCharacters = 2000
 
 // Far more than 10,000 rules need, so that a small link cannot fill the memory.
@@ -17,7 +17,7 @@ const maxRulesBytes = 16 * 1024 * 1024
 export const encodedRules = (rules: readonly RuleJson[]): string =>
   inAddress(new TextEncoder().encode(JSON.stringify(rules)))
 
-/** Returns rules for a link that people copy, which is short even for thousands of rules. */
+/** Returns rules for a link that people copy, compressed if they are long. */
 export async function shortEncodedRules(rules: readonly RuleJson[]): Promise<string> {
   const plain = encodedRules(rules)
   if (plain.length <= maxPlainCharacters) return plain
@@ -60,7 +60,7 @@ async function decoded(encoded: string): Promise<unknown> {
   }
 }
 
-/** Returns the bytes that were compressed. Fails if they are too many, or are damaged. */
+/** Returns the bytes that were compressed. Throws if the bytes are damaged or too many. */
 async function decompressed(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const parts = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
   let size = 0

@@ -2,11 +2,11 @@
 const authorityInHome = /^(.+)\/pki\/authority\.pem$/
 
 /**
- * Returns the option, with a space before it, that a command of ./svc needs to reach the cluster with a file of certificate
- * authorities; empty for the home that commands use without it, and if the home is unknown.
+ * Returns ` --home DIR` for commands that the page shows, derived from the path of the cluster's authority file. Empty for the
+ * default home, or if the home is unknown.
  */
 export function homeOption(authorityFile: string | null | undefined): string {
   const home = authorityInHome.exec(authorityFile ?? '')?.[1]
-  if (home === undefined || home.endsWith('/.svc')) return ''
+  if (home === undefined || home === '.svc' || home.endsWith('/.svc')) return ''
   return ` --home ${/^[\w./-]+$/.test(home) ? home : `'${home.replaceAll("'", `'\\''`)}'`}`
 }

@@ -1,0 +1,2 @@
+/** How to load data into this cluster from the command line. */
+export { IngestHint } from './ingest-hint.tsx'
