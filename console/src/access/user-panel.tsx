@@ -115,7 +115,7 @@ function DeleteUser({
             <b>
               <Name>{user}</Name>
             </b>{' '}
-            to confirm. This cannot be undone.
+            to confirm. A deleted user cannot be restored.
           </span>
           <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
         </label>
