@@ -83,7 +83,7 @@ interface ConsequencesInput {
 }
 
 function Consequences({ preview, changes, servers }: ConsequencesInput) {
-  const { tiers, unavailableSegments, unloadableSegments } = preview
+  const { tiers, unavailableSegments, unloadableSegments, underReplicatedSegments } = preview
   const copies = sumOf(tiers, ({ loaded }) => loaded.copies)
   const misfits = sumOf(tiers, ({ doesNotFit }) => doesNotFit.copies)
   const empty = tiers.filter((tier) => tier.serversBefore > 0 && tier.serversAfter === 0)
@@ -95,6 +95,12 @@ function Consequences({ preview, changes, servers }: ConsequencesInput) {
           <b>{consequence.what}</b> {consequence.why}
           {empty.length > 0 &&
             ` ${visible(formatList(empty.map(({ name }) => name)))} ${empty.length === 1 ? 'has' : 'have'} no other servers.`}
+        </Notice>
+      )}
+      {underReplicatedSegments > 0 && (
+        <Notice kind="warning">
+          {countOf(underReplicatedSegments, 'segment has', 'segments have')} fewer replicas than the rules
+          require.
         </Notice>
       )}
       {misfits > 0 && (

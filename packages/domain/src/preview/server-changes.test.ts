@@ -23,6 +23,7 @@ const previewOf = (changes: Partial<ServerChanges>, cluster = clusterOf()) => {
   return { ...segments, ...Object.fromEntries(tiers.map((tier) => [tier.name, tier])) } as {
     readonly unavailableSegments: number
     readonly unloadableSegments: number
+    readonly underReplicatedSegments: number
     readonly hot: (typeof tiers)[number]
     readonly cold: (typeof tiers)[number]
     readonly icy?: (typeof tiers)[number]
@@ -64,6 +65,17 @@ test('a drained server keeps its segments available, and they are loaded elsewhe
   assert.equal(unavailableSegments, 0)
   assert.deepEqual(hot.loaded, { segments: 5, copies: 5, bytes: 50 })
   assert.deepEqual([hot.serversAfter, hot.bytesAfter], [2, 100])
+})
+
+test('segments are under-replicated if a tier has fewer servers than its rule requires replicas', () => {
+  for (const changes of [{ failed: ['hot-2'] }, { drained: ['hot-2'] }]) {
+    const { underReplicatedSegments, unavailableSegments, unloadableSegments } = previewOf(changes)
+    assert.deepEqual([underReplicatedSegments, unavailableSegments, unloadableSegments], [5, 0, 0])
+  }
+  assert.equal(
+    previewOf({ failed: ['hot-2'], added: [testServer('hot-3', 'hot')] }).underReplicatedSegments,
+    0,
+  )
 })
 
 test('a tier that loses its servers has no replicas afterward', () => {

@@ -45,6 +45,8 @@ export interface ServerChangesPreview {
   readonly unavailableSegments: number
   /** Visible segments that no other server can load: they stay unavailable, or on drained servers. */
   readonly unloadableSegments: number
+  /** Segments that end up with fewer replicas than their rule requires, and would not without the changes. */
+  readonly underReplicatedSegments: number
 }
 
 const reader = { canRead: () => true, canReadTiers: true }
@@ -81,7 +83,7 @@ export function* previewServerChanges(
   return {
     tiers,
     unavailableSegments: served - stillServed,
-    unloadableSegments: yield* newlyUnqueryable(result, cluster),
+    ...(yield* newLosses(result, cluster)),
   }
 }
 
@@ -102,14 +104,27 @@ function* decideStoredRules(
   return (yield* decideRequest(request, cluster, reader)).result
 }
 
-/** Returns how many segments are unqueryable after all loads, but would not be without the changes. Yields regularly. */
-function* newlyUnqueryable(changed: PreviewResult, cluster: PreviewedCluster): Generator<undefined, number> {
-  const after = unqueryableIn(changed)
-  if (after === 0) return 0
-  return Math.max(0, after - unqueryableIn(yield* decideStoredRules(cluster, cluster.servers)))
+/** Returns how many segments lack some or all replicas after all loads, but would not without the changes. Yields regularly. */
+function* newLosses(
+  changed: PreviewResult,
+  cluster: PreviewedCluster,
+): Generator<undefined, Pick<ServerChangesPreview, 'unloadableSegments' | 'underReplicatedSegments'>> {
+  const [unqueryable, underReplicated] = lackingIn(changed)
+  if (unqueryable + underReplicated === 0) return { unloadableSegments: 0, underReplicatedSegments: 0 }
+  const [unqueryableBefore, underReplicatedBefore] = lackingIn(
+    yield* decideStoredRules(cluster, cluster.servers),
+  )
+  return {
+    unloadableSegments: Math.max(0, unqueryable - unqueryableBefore),
+    underReplicatedSegments: Math.max(0, underReplicated - underReplicatedBefore),
+  }
 }
 
-const unqueryableIn = ({ totalEffects }: PreviewResult): number => totalEffects.of('unqueryable').segments
+/** Returns the number of segments without any replica, and of those with too few. */
+const lackingIn = ({ totalEffects }: PreviewResult): readonly [number, number] => [
+  totalEffects.of('unqueryable').segments,
+  totalEffects.of('underReplicated').segments,
+]
 
 /** Returns the number of visible segments with at least one replica. Yields regularly. */
 function* servedSegmentsIn(cluster: PreviewedCluster): Generator<undefined, number> {
