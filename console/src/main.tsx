@@ -5,16 +5,27 @@ import { App } from './app.tsx'
 import { setClockOffset } from './clock/index.ts'
 import { clearDrafts } from './drafts/index.ts'
 import { preloadScreens } from './lazy-screen.tsx'
-import { dismissRefusal, hasCluster, LoginGate, onLoginAgain, onUserChange } from './session/index.ts'
+import {
+  dismissRefusal,
+  hasCluster,
+  LoginGate,
+  onLoginAgain,
+  onUserChange,
+  RequestFailure,
+} from './session/index.ts'
 import { SnapshotGate } from './snapshot/index.ts'
 import { Boundary } from './ui/index.ts'
 import { startWorker } from './web-worker/index.ts'
 import './style.css'
 
+const isRefused = (error: Error): boolean =>
+  error instanceof RequestFailure && error.status >= 400 && error.status < 500
+
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: 1,
+      // The same request would be refused again, and the refusal shown again, even on the next screen.
+      retry: (failures, error) => failures === 0 && !isRefused(error),
       retryDelay: 1000,
       staleTime: 2000,
       refetchOnWindowFocus: true,
