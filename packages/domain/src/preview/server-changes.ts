@@ -83,7 +83,10 @@ export function* previewServerChanges(
   return {
     tiers,
     unavailableSegments: served - stillServed,
-    ...(yield* newLosses(result, cluster)),
+    // Without changes, the comparison would decide the same once more, whenever any segment lacks replicas.
+    ...(failed.length + drained.length + added.length === 0
+      ? { unloadableSegments: 0, underReplicatedSegments: 0 }
+      : yield* newLosses(result, cluster)),
   }
 }
 
