@@ -9,16 +9,23 @@ export interface ScreenLink {
   readonly label: string
 }
 
-const allScreens: readonly ScreenLink[] = [
+// Snapshots have only these.
+const screensOfSnapshots: readonly ScreenLink[] = [
   { path: '/', label: 'Overview' },
   { path: '/datasources', label: 'Datasources' },
   { path: '/tiers', label: 'Tiers' },
+]
+
+const screensOfClusters: readonly ScreenLink[] = [
+  ...screensOfSnapshots,
   { path: '/compaction', label: 'Compaction' },
   { path: '/runs', label: 'Runs' },
   { path: '/access', label: 'Access' },
   { path: '/faults', label: 'Faults' },
   { path: '/sql', label: 'SQL' },
 ]
+
+const allScreens = (): readonly ScreenLink[] => (hasCluster() ? screensOfClusters : screensOfSnapshots)
 
 /** The screens that the user may open, in the order of the navigation. */
 export function useScreens(): readonly ScreenLink[] {
@@ -30,23 +37,19 @@ export function useScreens(): readonly ScreenLink[] {
     '/': true,
     '/datasources': true,
     '/tiers': canReadState,
-    '/compaction': hasCluster() && canReadData,
-    '/runs': hasCluster() && (canReadState || canReadData || canWriteData),
+    '/compaction': canReadData,
+    '/runs': canReadState || canReadData || canWriteData,
     '/access': caller?.security.read === true && caller.storesRoles,
     '/faults': caller?.simulation === true && canReadState,
-    '/sql': hasCluster() && canReadData,
+    '/sql': canReadData,
   }
-  return allScreens.filter(({ path }) => isOffered[path])
+  return allScreens().filter(({ path }) => isOffered[path])
 }
-
-// Snapshots have only these.
-const screensOfSnapshots = ['/', '/datasources', '/tiers']
 
 /** Returns the title of the page: what is shown at an address. */
 export function titleOf(location: string): string {
   const [, first = '', second = ''] = location.split('/')
   const name = first === 'datasources' && second !== '' ? nameInAddress(second) : undefined
-  const known = allScreens.filter(({ path }) => hasCluster() || screensOfSnapshots.includes(path))
-  const screen = known.find(({ path }) => path === `/${first}`)?.label ?? 'Page not found'
+  const screen = allScreens().find(({ path }) => path === `/${first}`)?.label ?? 'Page not found'
   return `${name === undefined ? screen : visible(name)} · svc console`
 }

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { shellWord } from '@svc/domain/text'
 import { defaultHome } from './installation.ts'
 
 /** The paths of one cluster's state; all are absolute. */
@@ -35,7 +36,7 @@ export interface HomeLayout {
 export function homeArgument(root: string): string {
   if (root === defaultHome) return ''
   // Users copy the command into a shell.
-  return ` --home ${/^[\w@%+=:,./-]+$/.test(root) ? root : `'${root.replaceAll("'", "'\\''")}'`}`
+  return ` --home ${shellWord(root)}`
 }
 
 /** The layout of the home `folder`, relative to the working directory; does not access the file system. */

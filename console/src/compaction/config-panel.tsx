@@ -166,7 +166,10 @@ const states = [
   ['skipped', 'Skipped'],
 ] as const
 
-/** Returns what is wrong with a configuration; undefined if it is valid. Checked here because browsers log every rejected request as an error. */
+/**
+ * Returns what is wrong with a configuration; undefined if it is valid. Checked here because browsers log every rejected request
+ * as an error.
+ */
 function problemIn(config: Config): string | undefined {
   try {
     if (config !== undefined) parseCompactionConfig(config)

@@ -1,4 +1,5 @@
 import { type RuleJson, rulesPathOf } from '@svc/domain/rules'
+import { quotedWord } from '@svc/domain/text'
 import { escapeInvisible } from '@svc/domain/validation'
 import { visible } from '../formats/index.ts'
 
@@ -34,20 +35,17 @@ export function curlOf(
     ...(comment === '' ? [] : [`X-Svc-Comment: ${visible(comment)}`]),
   ]
   const options = [
-    ...(origin.startsWith('https:') ? [`--cacert ${quoted(authorityFile ?? usualAuthorityFile)}`] : []),
-    ...(user === undefined ? [] : [`-u ${quoted(user)}`]),
+    ...(origin.startsWith('https:') ? [`--cacert ${quotedWord(authorityFile ?? usualAuthorityFile)}`] : []),
+    ...(user === undefined ? [] : [`-u ${quotedWord(user)}`]),
   ]
   const body = escapeInvisible(JSON.stringify(rules))
   const isLong = body.length > maxArgumentCharacters
   const command = [
     ['curl -sS', ...options].join(' '),
-    ...headers.map((header) => `-H ${quoted(header)}`),
-    `--data ${isLong ? '@-' : quoted(body)}`,
-    quoted(`${origin}${rulesPathOf(dataSource)}`),
+    ...headers.map((header) => `-H ${quotedWord(header)}`),
+    `--data ${isLong ? '@-' : quotedWord(body)}`,
+    quotedWord(`${origin}${rulesPathOf(dataSource)}`),
   ].join(' \\\n  ')
   // The body is one line that starts with a bracket, so it cannot be the last line of the here-document.
   return isLong ? `${command} <<'RULES'\n${body}\nRULES\n` : command
 }
-
-/** Quotes a word for a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

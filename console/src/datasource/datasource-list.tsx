@@ -20,6 +20,7 @@ import {
 } from '../ui/index.ts'
 import type { InventoryFigures } from '../web-worker/index.ts'
 import { Elsewhere } from './elsewhere.tsx'
+import { knownTiers } from './known-tiers.ts'
 import { openFirst, SearchField, walkResults } from './search-field.tsx'
 
 const rowHeight = 36
@@ -113,14 +114,7 @@ const noDatasourcesTitle = (canRead: boolean): string => {
 
 /** The colors of all tiers that have servers or replicas. */
 const useColors = (inventory: InventoryFigures | undefined): ReadonlyMap<string, number> =>
-  useMemo(
-    () =>
-      tierColors([
-        ...(inventory?.tiers ?? []).map(({ name }) => name),
-        ...(inventory?.datasources ?? []).flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
-      ]),
-    [inventory],
-  )
+  useMemo(() => tierColors(inventory ? knownTiers(inventory) : []), [inventory])
 
 const Legend = ({ colors }: { readonly colors: ReadonlyMap<string, number> }) => (
   <ul className="legend" aria-label="Tiers">

@@ -9,6 +9,7 @@ import { useCaller, useInventory, useLastRuleChange, useRules } from '../cluster
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, isTyping, Name, Problem, tierColors, visible } from '../ui/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../web-worker/index.ts'
+import { knownTiers } from './known-tiers.ts'
 import { identityOf } from './object-identity.ts'
 import { type ParsedList, parseList } from './parsed-rules.ts'
 import { ReviewPanel } from './review-panel.tsx'
@@ -175,10 +176,12 @@ function useColors(
   defaults: readonly RuleJson[],
   view: PreviewView | undefined,
 ) {
+  // With thousands of datasources, not for each edit.
+  const known = useMemo(() => knownTiers(inventory), [inventory])
   return useMemo(() => {
-    const colors = colorsOf(inventory, [...list, ...defaults], view)
+    const colors = colorsOf(known, [...list, ...defaults], view)
     return { colors, tiers: [...colors.keys()].sort() }
-  }, [inventory, list, defaults, view])
+  }, [known, list, defaults, view])
 }
 
 /** The dialog that explains the segments of a part of the time axis, or those that lack replicas. */
@@ -274,14 +277,12 @@ function useDiscardKey(edit: RulesEdit): void {
 }
 
 function colorsOf(
-  inventory: InventoryFigures,
+  known: readonly string[],
   rules: readonly RuleJson[],
   view: PreviewView | undefined,
 ): ReadonlyMap<string, number> {
   return tierColors([
-    ...inventory.tiers.map(({ name }) => name),
-    // A user who may not read the servers knows tiers only from replicas.
-    ...inventory.datasources.flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
+    ...known,
     ...rules.flatMap((rule) => Object.keys(replicantsOf(rule))),
     ...Object.keys(view?.buckets?.tiers ?? {}),
   ])

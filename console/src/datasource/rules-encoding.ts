@@ -1,5 +1,6 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { ruleTypes } from '@svc/domain/rules'
+import { byteCharacters } from '../formats/index.ts'
 
 /** The rules in a link, or why they cannot be shown. */
 export type LinkedRules = { readonly rules: readonly RuleJson[] } | { readonly problem: string }
@@ -79,7 +80,4 @@ const bytesOf = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise
 
 /** Encodes bytes so that they can be a part of an address. */
 const inAddress = (bytes: Uint8Array): string =>
-  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  btoa(byteCharacters(bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')

@@ -1,3 +1,5 @@
+import { shellWord } from '@svc/domain/text'
+
 // Where ./svc up stores the authority of a cluster in its home.
 const authorityInHome = /^(.+)\/pki\/authority\.pem$/
 
@@ -8,5 +10,5 @@ const authorityInHome = /^(.+)\/pki\/authority\.pem$/
 export function homeOption(authorityFile: string | null | undefined): string {
   const home = authorityInHome.exec(authorityFile ?? '')?.[1]
   if (home === undefined || home === '.svc' || home.endsWith('/.svc')) return ''
-  return ` --home ${/^[\w./-]+$/.test(home) ? home : `'${home.replaceAll("'", `'\\''`)}'`}`
+  return ` --home ${shellWord(home)}`
 }

@@ -209,18 +209,21 @@ function tasksText({ running, pending, waiting }: UnfinishedTaskCounts, whose = 
 /** What needs attention, with where to look. */
 function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
   const { concerns, isComplete } = useConcerns()
-  const unserved = inventory.datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
+  const unserved = lackingReplicas(inventory)
   if (concerns.length === 0 && unserved.length === 0) {
     return inventory.isLocal && isComplete ? <Notice kind="done">Nothing needs attention.</Notice> : null
   }
   return <ConcernList concerns={concerns} unserved={unserved} />
 }
 
+const lackingReplicas = ({ datasources }: InventoryFigures): readonly ServedFigures[] =>
+  datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
+
 /** What needs attention in a snapshot: segments that lack replicas, and tiers that are almost full. */
 function SnapshotAttention({ inventory }: { readonly inventory: InventoryFigures }) {
   const { data: servers } = useDataServers()
   const concerns = tierConcerns(servers ?? [])
-  const unserved = inventory.datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
+  const unserved = lackingReplicas(inventory)
   if (concerns.length === 0 && unserved.length === 0) return null
   return <ConcernList concerns={concerns} unserved={unserved} />
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { byteCharacters } from '../formats/index.ts'
 
 /** What this tab knows about its user. Credentials stay in memory, so closing or reloading the tab logs out. */
 export interface Session {
@@ -110,5 +111,4 @@ const basicAuthorization = (name: string, password: string): string =>
   `Basic ${btoa(inBytes(`${name}:${password}`))}`
 
 /** Returns the UTF-8 bytes of a text as characters, which is what headers can carry. */
-export const inBytes = (text: string): string =>
-  Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
+export const inBytes = (text: string): string => byteCharacters(new TextEncoder().encode(text))
