@@ -2,7 +2,7 @@ import type { AuthenticatorStep } from '@svc/domain/access'
 import { useQuery } from '@tanstack/react-query'
 import type { PermissionJson, UsersAndRoles } from '../answers/index.ts'
 import { fetchJson, send } from '../session/index.ts'
-import { refreshMs } from './refresh-ms.ts'
+import { retryMs } from './refetching.ts'
 
 const base = '/proxy/coordinator/svc-ext/basic-security'
 
@@ -43,7 +43,7 @@ export const useUsersAndRoles = (isAllowed: boolean) =>
     queryKey: ['access'],
     queryFn: fetchUsersAndRoles,
     enabled: isAllowed,
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The name of the first authenticator or authorizer that stores users; undefined if there is none. */
@@ -119,5 +119,5 @@ export const useSecurityAudit = (kind: string) =>
           `${base}/audit?count=30${kind === '' ? '' : `&kind=${kind}`}`,
         )
       ).entries,
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })

@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, hasCluster, send } from '../session/index.ts'
 import { callWorker } from '../web-worker/index.ts'
-import { pollMs, retryMs } from './refetching.ts'
-import { refreshMs } from './refresh-ms.ts'
+import { retryMs } from './refetching.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
 export function useInventory() {
@@ -83,7 +82,7 @@ export const useSegmentsToLoad = (dataSources: readonly string[]) =>
           return [name, left?.[name] ?? 0] as const
         }),
       ),
-    refetchInterval: 4 * refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** A server of the cluster. */
@@ -94,12 +93,12 @@ export interface ClusterNode {
   readonly tlsPort?: number
 }
 
-/** The servers of the cluster by role, refetched in this interval even if no event reports a change. */
-export const useClusterNodes = (refetchMs = pollMs) =>
+/** The servers of the cluster by role. */
+export const useClusterNodes = () =>
   useQuery({
     queryKey: ['nodes'],
     queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
-    refetchInterval: refetchMs,
+    refetchInterval: retryMs,
   })
 
 /** The addresses of the leaders. */
@@ -110,7 +109,7 @@ export const useLeaders = () =>
       const paths = ['/svc/coordinator/v1/leader', '/svc/indexer/v1/leader']
       return await Promise.all(paths.map(async (path) => await (await send(path)).text()))
     },
-    refetchInterval: pollMs,
+    refetchInterval: retryMs,
   })
 
 /** A server that loads segments. */
@@ -166,5 +165,5 @@ export const useServerActivity = () =>
     queryFn: () =>
       fetchJson<Readonly<Record<string, ServerActivity>>>('/svc/coordinator/v1/servers/activity'),
     enabled: hasCluster(),
-    refetchInterval: 2 * refreshMs,
+    refetchInterval: retryMs,
   })

@@ -4,11 +4,8 @@ import { fetchJson, hasCluster } from '../session/index.ts'
 import { sumOf } from '../sum-of.ts'
 import { callWorker } from '../web-worker/index.ts'
 import { useCaller } from './cluster-queries.ts'
-import { refreshMs } from './refresh-ms.ts'
+import { retryMs } from './refetching.ts'
 import type { AuditedChange } from './rule-queries.ts'
-
-// A plan of the entire cluster takes longer than other answers.
-const planRefreshMs = 3 * refreshMs
 
 const base = '/svc/indexer/v1/compaction'
 
@@ -49,7 +46,7 @@ export const useCompactionStatus = () =>
       const statuses = hasIntervals ? await fetchStatuses(`${statusPath}?full`) : counted
       return { statuses, intervalCount, hasIntervals }
     },
-    refetchInterval: planRefreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The compaction of a datasource over time; null if it is not compacted. A snapshot does not say. */
@@ -59,7 +56,6 @@ export const useCompactionOverTime = (dataSource: string) =>
     queryFn: ({ signal }) => callWorker('compaction', { dataSource }, signal),
     enabled: hasCluster(),
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })
 
 /** The intervals of a datasource by compaction state; null if it is not compacted. */
@@ -72,7 +68,6 @@ export const useCompaction = (dataSource: string, isNeeded: boolean) =>
     },
     enabled: isNeeded,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })
 
 /** The compaction configurations of all datasources that the user may read. */
@@ -85,7 +80,7 @@ export const useCompactionConfigs = () =>
           `${base}/config/datasources`,
         )
       ).compactionConfigs,
-    refetchInterval: planRefreshMs,
+    refetchInterval: retryMs,
   })
 
 /** How the cluster compacts; only for users with READ on CONFIG. */
@@ -95,7 +90,7 @@ export function useClusterCompaction() {
     queryKey: ['clusterCompaction'],
     queryFn: () => fetchJson<ClusterCompactionJson>(`${base}/config/cluster`),
     enabled: caller?.config.read === true,
-    refetchInterval: planRefreshMs,
+    refetchInterval: retryMs,
   })
 }
 
@@ -137,7 +132,6 @@ export function useCompactionPreview(question: CompactionQuestion, isNeeded = tr
     enabled: isNeeded && caller?.config.write === true,
     placeholderData: keepPreviousData,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })
 }
 
@@ -171,5 +165,5 @@ export const useSupervisors = (isNeeded: boolean) =>
     queryKey: ['supervisors'],
     queryFn: () => fetchJson<readonly Supervisor[]>('/svc/indexer/v1/supervisor?state=true'),
     enabled: isNeeded,
-    refetchInterval: planRefreshMs,
+    refetchInterval: retryMs,
   })

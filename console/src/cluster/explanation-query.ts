@@ -1,9 +1,8 @@
 import type { ExplanationAnswer } from '@svc/domain/explanation'
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, hasCluster } from '../session/index.ts'
-import { refreshMs } from './refresh-ms.ts'
 
-/** The coordinator's explanation of a segment, refetched while it is shown. A snapshot has none. */
+/** The coordinator's explanation of a segment, refetched after each change while it is shown. A snapshot has none. */
 export const useExplanation = (dataSource: string, segment: string | undefined) =>
   useQuery({
     queryKey: ['explanation', dataSource, segment],
@@ -13,5 +12,4 @@ export const useExplanation = (dataSource: string, segment: string | undefined) 
       ),
     enabled: hasCluster() && segment !== undefined,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
   })

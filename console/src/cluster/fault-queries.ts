@@ -2,18 +2,25 @@ import type { CallGroup } from '@svc/domain/calls'
 import { type AnsweredFault, faultsPath } from '@svc/domain/faults'
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson } from '../session/index.ts'
+import { retryMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
-/** How often a page that watches faults looks at the cluster: a server that is killed may be back within seconds. */
-export const watchMs = refreshMs / 2
+// The clocks of the browser and the servers may differ.
+const minWaitMs = 1000
 
 /** The active faults of a simulation. */
 export const useFaults = () =>
   useQuery({
     queryKey: ['faults'],
     queryFn: () => fetchJson<readonly AnsweredFault[]>(faultsPath),
-    refetchInterval: watchMs,
+    refetchInterval: (query) => retryMs(query) || untilNextEndMs(query.state.data),
   })
+
+/** Returns the milliseconds until a fault ends by itself, which no event reports; false if none does. */
+function untilNextEndMs(faults: readonly AnsweredFault[] = []): number | false {
+  const ends = faults.flatMap(({ until }) => (until === null ? [] : [Date.parse(until)]))
+  return ends.length === 0 ? false : Math.max(minWaitMs, Math.min(...ends) - Date.now())
+}
 
 /** The calls between servers, in groups of equal calls. */
 interface CallsOfCluster {

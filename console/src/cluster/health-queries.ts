@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ServerCertificates } from '../answers/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
-import { pollMs } from './refetching.ts'
+import { pollMs, retryMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 /** A value of a metric, with its labels. */
@@ -87,7 +87,7 @@ export function useServerProblems() {
     queryKey: ['serverProblems'],
     queryFn: () => fetchJson<readonly ServerProblem[]>('/svc/coordinator/v1/serverProblems'),
     enabled: caller?.state.read === true,
-    refetchInterval: 2 * refreshMs,
+    refetchInterval: retryMs,
   })
 }
 
@@ -240,5 +240,5 @@ export const useUnfinishedTasks = () =>
       ])
       return { running, pending, waiting }
     },
-    refetchInterval: pollMs,
+    refetchInterval: retryMs,
   })

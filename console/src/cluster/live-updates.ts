@@ -60,24 +60,56 @@ export function useLiveUpdates(): void {
   }, [queries])
 }
 
-function refetchChanged(
-  queries: QueryClient,
-  refetcher: Refetcher,
-  { segments, rules, tasks = [], servers = false, clusterState }: ClusterChanges,
-): void {
-  const refetch = (...queryKey: string[]) => refetcher.refetch(...queryKey)
-  refetch('inventory')
-  refetch('clock')
-  for (const [dataSource, { added, removed }] of Object.entries(segments)) {
-    // Loads and drops change neither which segments are compacted nor which are unused.
-    if (added + removed > 0) for (const key of ['compaction', 'unusedSegments']) refetch(key, dataSource)
+// What depends on the content of datasources, and on anything that servers do.
+const keysOfContent = ['compaction', 'unusedSegments']
+const keysOfAnyChange = [
+  'inventory',
+  'clock',
+  'explanation',
+  'explainServer',
+  'explainTask',
+  'segmentsToLoad',
+  'serverActivity',
+]
+const keysOfServers = ['servers', 'loadqueue', 'nodes', 'serverProblems']
+const keysOfTasks = ['tasks', 'unfinished tasks', 'supervisors']
+const keysOfTopics: Readonly<Record<NonNullable<ClusterChanges['topics']>[number], readonly string[]>> = {
+  audit: [
+    'access',
+    'accessAnswer',
+    'clusterCompaction',
+    'compaction',
+    'compactionConfigs',
+    'compactionHistory',
+    'faults',
+    'history',
+    'securityAudit',
+    'supervisors',
+  ],
+  nodes: ['nodes', 'leaders', 'certificates', 'duties'],
+  refusals: ['failedLogins', 'refusedHandshakes'],
+  serverProblems: ['serverProblems'],
+}
+// Planning the compaction of the entire cluster takes longer than other answers.
+const keysOfPlans = ['compactionStatus', 'compactionPreview']
+const planPauseMs = 12_000
+
+function refetchChanged(queries: QueryClient, refetcher: Refetcher, changes: ClusterChanges): void {
+  const { segments, rules, tasks = [], servers = false, topics = [], clusterState } = changes
+  const refetchAll = (keys: readonly string[], ...rest: string[]) => {
+    for (const key of keys) refetcher.refetch(key, ...rest)
   }
-  for (const dataSource of rules) {
-    if (dataSource === '_default') refetch('rules')
-    else refetch('rules', dataSource)
-  }
-  if (rules.length > 0) refetch('history')
-  if (tasks.length > 0) for (const key of ['tasks', 'unfinished tasks']) refetch(key)
-  if (servers) for (const key of ['servers', 'loadqueue', 'nodes', 'serverProblems']) refetch(key)
+  refetchAll(keysOfAnyChange)
+  // Loads and drops change neither which segments are compacted nor which are unused, but tasks can delete unused ones.
+  const changed = Object.keys(segments).filter((name) => segments[name]!.added + segments[name]!.removed > 0)
+  for (const dataSource of new Set([...changed, ...tasks])) refetchAll(keysOfContent, dataSource)
+  for (const dataSource of rules)
+    refetcher.refetch('rules', ...(dataSource === '_default' ? [] : [dataSource]))
+  if (rules.length > 0) refetcher.refetch('history')
+  if (tasks.length > 0) refetchAll(keysOfTasks)
+  if (servers) refetchAll(keysOfServers)
+  for (const topic of topics) refetchAll(keysOfTopics[topic])
+  if (changed.length + tasks.length > 0 || topics.includes('audit'))
+    for (const key of keysOfPlans) refetcher.refetchWithPause(planPauseMs, key)
   if (clusterState !== undefined) queries.setQueryData(['clusterState'], clusterState)
 }

@@ -56,3 +56,47 @@ test('refetches after a fetch that may have begun before the change', async () =
   assert.deepEqual([shown(), fetches()], [2, 2])
   end()
 })
+
+test('refetches what costs more only once per pause, and not if nothing changed in the pause', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  let fetches = 0
+  const refetcher = new Refetcher({
+    isFetching: () => 0,
+    invalidateQueries: async () => {
+      fetches += 1
+    },
+  })
+  const steps: (readonly [changes: number, passedMs: number, fetches: number])[] = [
+    [3, 0, 1],
+    [0, 999, 1],
+    [0, 1, 2],
+    [0, 1000, 2],
+    [1, 0, 3],
+    [0, 5000, 3],
+  ]
+  for (const [changes, passedMs, expected] of steps) {
+    for (let count = 0; count < changes; count += 1) refetcher.refetchWithPause(1000, 'compactionStatus')
+    context.mock.timers.tick(passedMs)
+    // The refetch ends.
+    await Promise.resolve()
+    await Promise.resolve()
+    assert.equal(fetches, expected)
+  }
+})
+
+test('does not repeat a request that lacked a permission', async () => {
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
+  let fetches = 0
+  const queryFn = () => {
+    fetches += 1
+    return Promise.reject(Object.assign(new Error('Missing permission'), { status: 403 }))
+  }
+  const observer = new QueryObserver(queries, { queryKey: ['access'], queryFn })
+  const stop = observer.subscribe(() => undefined)
+  await new Promise((resolve) => setTimeout(resolve))
+  new Refetcher(queries).refetch('access')
+  await new Promise((resolve) => setTimeout(resolve))
+  assert.equal(fetches, 1)
+  stop()
+  queries.clear()
+})

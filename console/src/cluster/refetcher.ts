@@ -14,6 +14,9 @@ export class Refetcher {
     this.queries = queries
   }
 
+  /** Timers of keys that may not be refetched yet, or were not changed since. */
+  private readonly pauses = new Map<string, { isChanged: boolean }>()
+
   /** Refetches the queries whose keys start with the given parts. */
   refetch(...queryKey: string[]): void {
     const text = JSON.stringify(queryKey)
@@ -22,12 +25,39 @@ export class Refetcher {
     if (!isRunning) void this.run(text, queryKey)
   }
 
+  /** Does the same for queries that cost more: at once, but after that only once per pause. */
+  refetchWithPause(pauseMs: number, ...queryKey: string[]): void {
+    const text = JSON.stringify(queryKey)
+    const pause = this.pauses.get(text)
+    if (pause !== undefined) {
+      pause.isChanged = true
+      return
+    }
+    const next = { isChanged: false }
+    this.pauses.set(text, next)
+    setTimeout(() => {
+      this.pauses.delete(text)
+      if (next.isChanged) this.refetchWithPause(pauseMs, ...queryKey)
+    }, pauseMs)
+    this.refetch(...queryKey)
+  }
+
   private async run(text: string, queryKey: string[]): Promise<void> {
     while (this.refetching.get(text) === true) {
       // A fetch that is already in progress may have begun before the change.
       this.refetching.set(text, this.queries.isFetching({ queryKey }) > 0)
-      await this.queries.invalidateQueries({ queryKey }, { cancelRefetch: false })
+      await this.queries.invalidateQueries(
+        { queryKey, predicate: ({ state: { error } }) => !lacksPermission(error) },
+        { cancelRefetch: false },
+      )
     }
     this.refetching.delete(text)
   }
 }
+
+/**
+ * Whether a request lacked a permission. Refetching such a request after each change would never end, because the refusal is a new
+ * audit entry, and so a change.
+ */
+const lacksPermission = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && error.status === 403

@@ -1,7 +1,7 @@
 import type { Query } from '@tanstack/react-query'
 import { refreshMs } from './refresh-ms.ts'
 
-/** How often a visible page refetches what rarely changes without an event, such as leaders. */
+/** How often a visible page refetches what changes with time, such as ages. */
 export const pollMs = 30_000
 
 /** Refetches only after a failure, because events report all changes. */

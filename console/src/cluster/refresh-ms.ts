@@ -1,2 +1,2 @@
-/** How often a visible page refetches what events do not report. */
+/** How often a visible page refetches what changes all the time, such as metrics: events do not report it. */
 export const refreshMs = 4000

@@ -6,7 +6,7 @@ import {
 } from '@svc/domain/access'
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson } from '../session/index.ts'
-import { refreshMs } from './refresh-ms.ts'
+import { retryMs } from './refetching.ts'
 
 /** Reads the journals that the router reaches, newest entries first. */
 const readJournals = <Refusal extends { readonly time: string }>(
@@ -23,7 +23,7 @@ export const useRefusedHandshakes = () =>
     queryKey: ['refusedHandshakes'],
     queryFn: async () =>
       (await readJournals<RefusedHandshake>('refusedHandshakes', `count=${maxListed}`)).slice(0, maxListed),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The refused requests with an ID: usually one, and none if no journal has it anymore. */
@@ -43,5 +43,5 @@ export const useFailedLogins = () =>
       (await readJournals<RefusedRequest>('refusedRequests', 'count=200'))
         .filter(({ status, user }) => status !== 403 && user !== '')
         .slice(0, maxListed),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { readPages } from './read-pages.ts'
-import { pollMs } from './refetching.ts'
+import { retryMs } from './refetching.ts'
 
 /** An unused segment: in deep storage, but not queryable. */
 export interface UnusedSegment {
@@ -29,5 +29,5 @@ export const useUnusedSegments = (dataSource: string) =>
         return page.map(({ dataSegment: { identifier, interval, size } }) => ({ identifier, interval, size }))
       })
     },
-    ...(hasCluster() ? { refetchInterval: pollMs } : { enabled: false, initialData: [] }),
+    ...(hasCluster() ? { refetchInterval: retryMs } : { enabled: false, initialData: [] }),
   })

@@ -6,7 +6,6 @@ import {
   useDataServers,
   useInventory,
   useLeaders,
-  watchMs,
 } from '../cluster/index.ts'
 import { sumOf } from '../sum-of.ts'
 import { faultText } from './fault-text.ts'
@@ -25,7 +24,7 @@ const maxEvents = 30
 
 /** The servers of the cluster, including those that were there while the page was open and are missing now. */
 export function useTopologyServers(): readonly TopologyServer[] | undefined {
-  const { data: nodes } = useClusterNodes(watchMs)
+  const { data: nodes } = useClusterNodes()
   const { data: leaders } = useLeaders()
   const { data: dataServers, isPending } = useDataServers()
   const seen = useRef(new Map<string, TopologyServer>())

@@ -67,7 +67,6 @@ function WhyTask({ task }: { readonly task: TaskStatus }) {
         `/svc/indexer/v1/task/${encodeURIComponent(task.id)}/explain`,
       ),
     retry: false,
-    refetchInterval: task.status === 'RUNNING' ? 2000 : false,
   })
   // Until there is an explanation, the status says why a task failed.
   const sentences = data?.sentences ?? (task.errorMsg === null ? [] : [task.errorMsg])

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type DataServer, refreshMs } from '../cluster/index.ts'
+import type { DataServer } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { Dialog, Name, Problem } from '../ui/index.ts'
 
@@ -16,7 +16,6 @@ export function ServerDialog({ server, onClose }: { readonly server: DataServer;
         `/svc/coordinator/v1/servers/${encodeURIComponent(host)}/explain`,
       ),
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
   })
   const title = (
     <>

@@ -11,7 +11,7 @@ interface Connection {
 // The coordinator sends a heartbeat every 10 seconds.
 const maxSilenceMs = 25_000
 const firstPauseMs = 500
-const maxPauseMs = 8000
+const maxPauseMs = 4000
 
 /** Follows the changes of the cluster. A lost connection is reported, and continues after the last event. */
 export class Follower {

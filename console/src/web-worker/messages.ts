@@ -163,6 +163,8 @@ export interface ClusterChanges {
   /** Datasources with tasks that were created, started, or ended. */
   readonly tasks?: readonly string[]
   readonly servers?: boolean
+  /** What else has changed. */
+  readonly topics?: readonly ('audit' | 'nodes' | 'refusals' | 'serverProblems')[]
   readonly clusterState?: object
 }
 

@@ -44,7 +44,7 @@ const server = createServer(
     security,
     log: recordingLogger(),
     metrics: createMetrics('coordinator'),
-    onRefused: (refusal) => refusals.requests.add(refusal),
+    onRefused: (refusal) => refusals.addRequest(refusal),
   }),
 )
 await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))

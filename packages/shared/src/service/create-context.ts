@@ -13,6 +13,7 @@ import type { FollowedUsers } from '../users/index.ts'
 import { type Configuration, configuredName } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
 import { createLogger } from './create-logger.ts'
+import { createRefusalNotices } from './refusal-notices.ts'
 import { registerServerMetrics } from './server-metrics.ts'
 
 /** What becomes known while a server starts. */
@@ -76,7 +77,7 @@ export function createContext(
     },
     stopping,
   }
-  return { context, journal, refusals: createRefusals(), name }
+  return { context, journal, refusals: createRefusals(createRefusalNotices(database)), name }
 }
 
 /** Returns the context of the work of a server, which ends when the server stops or the cluster is reset. */

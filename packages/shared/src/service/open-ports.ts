@@ -20,7 +20,7 @@ export async function openPorts(
   try {
     return await listen(settings, handler, stores, {
       onRefusedClient: (refusal) => {
-        refusals.handshakes.add(refusal)
+        refusals.addHandshake(refusal)
         logRefused(refusal)
       },
       onRefusedConnection: (refused) => {

@@ -78,7 +78,7 @@ export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
 }
 
 const matching = <Entry extends { readonly id: string }>(
-  entries: LastEntries<Entry>,
+  entries: Pick<LastEntries<Entry>, 'newestFirst'>,
   count: number,
   id: string | undefined,
 ): Entry[] =>

@@ -123,7 +123,7 @@ function applicationOf(
     aliases: settings.get('svc.api.aliases'),
     callerAddress: callerAddressOf(lasting),
     onForbidden: audit.forbidden,
-    onRefused: (refusal) => refusals.requests.add(refusal),
+    onRefused: refusals.addRequest,
     ...(faults === noFaults ? {} : { applyFaults: faults.applyFaults }),
     ...(fallback ? { fallback } : {}),
     ...(servePage ? { servePage } : {}),

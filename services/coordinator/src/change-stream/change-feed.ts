@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ChangeJournal, type SegmentChange, segmentChanges } from '@svc/domain/inventory'
 import type { RulesByName } from '@svc/domain/rules'
+import { roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
+import type { Discovery } from '@svc/shared/discovery'
+import { loadDataSourcesOfTasks, type Topic, tasksChannel, topics, topicsChannel } from '@svc/shared/postgres'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
+import { loadUnavailableServers } from '../answers/index.ts'
 import type { ClusterStateTracker, CompleteClusterState } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
@@ -14,10 +18,13 @@ import {
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { liveServers } from '../preview/index.ts'
-import { createTaskChanges, type TaskChanges } from './task-changes.ts'
+import { type CollectedNotices, collectNotices } from './collected-notices.ts'
 
 /** Number of changes to the segments of a datasource, by kind. */
 export type SegmentCounts = Readonly<Record<SegmentChange, number>>
+
+/** What else can change: notices of servers, servers that join, leave, or take the lead, and problems that they report. */
+export type ChangeTopic = Topic | 'nodes' | 'serverProblems'
 
 /** What has changed between two events. */
 export interface Changes {
@@ -32,6 +39,7 @@ export interface Changes {
   readonly tasks: readonly string[]
   /** Whether servers, their replicas, or their load queues changed. */
   readonly servers: boolean
+  readonly topics: readonly ChangeTopic[]
   /** Undefined if it is the same as before. */
   readonly clusterState: CompleteClusterState | undefined
 }
@@ -61,7 +69,9 @@ export interface ChangeFeed {
 
 /** State of the cluster that the feed follows. */
 interface FollowedState {
-  readonly context: Pick<ServiceContext, 'clock' | 'database'> & { readonly logger: Pick<Logger, 'debug'> }
+  readonly context: Pick<ServiceContext, 'clock' | 'database' | 'discovery' | 'settings'> & {
+    readonly logger: Pick<Logger, 'debug'>
+  }
   readonly leadership: Leadership
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
@@ -75,7 +85,14 @@ interface Event {
   readonly rules: readonly string[]
   readonly tasks: readonly string[]
   readonly servers: boolean
+  readonly topics: readonly ChangeTopic[]
   readonly clusterState: CompleteClusterState | undefined
+}
+
+/** Notices that the feed collects: datasources with changed tasks, and topics. */
+interface FollowedNotices {
+  readonly tasks: CollectedNotices
+  readonly topics: CollectedNotices
 }
 
 /** What the feed compares with at its next look. */
@@ -83,7 +100,10 @@ interface Seen {
   readonly rules: RulesByName
   /** Datasources whose tasks changed since the last look. */
   readonly tasks: readonly string[]
+  readonly topics: readonly Topic[]
   readonly servers: string
+  readonly nodes: string
+  readonly serverProblems: string
   readonly clusterState: string
   readonly minute: number
 }
@@ -100,7 +120,11 @@ export function createChangeFeed(
   state: FollowedState,
   clusterState: Pick<ClusterStateTracker, 'current'>,
 ): ChangeFeed {
-  const tasks = createTaskChanges(state.context.database)
+  const { database } = state.context
+  const notices: FollowedNotices = {
+    tasks: collectNotices(database, tasksChannel, () => loadDataSourcesOfTasks(database)),
+    topics: collectNotices(database, topicsChannel, async () => topics),
+  }
   let session: Session | undefined
   let looking: Promise<Session> | undefined
   let isFollowing = false
@@ -109,7 +133,7 @@ export function createChangeFeed(
 
   /** Looks for changes. Callers at the same time share one look. */
   function look(): Promise<Session> {
-    looking ??= observe(state, clusterState, tasks, session)
+    looking ??= observe(state, clusterState, notices, session)
       .then((next) => {
         const isChanged = next !== session || next.isChanged
         session = next
@@ -131,11 +155,9 @@ export function createChangeFeed(
     isFollowing = false
     session = undefined
     state.segments.table.stopJournal()
-    await tasks
-      .stop()
-      .catch((error) =>
-        state.context.logger.debug('Failed to stop listening for changes to tasks', { error }),
-      )
+    await Promise.all([notices.tasks.stop(), notices.topics.stop()]).catch((error) =>
+      state.context.logger.debug('Failed to stop listening for changes', { error }),
+    )
   }
 
   function use(): void {
@@ -180,14 +202,16 @@ function untilWoken(waiting: Set<() => void>, signal: AbortSignal): Promise<void
 async function observe(
   { context, leadership, segments, servers, rules }: FollowedState,
   clusterState: Pick<ClusterStateTracker, 'current'>,
-  tasks: TaskChanges,
+  notices: FollowedNotices,
   session: Session | undefined,
 ): Promise<Session> {
-  const [known, stored, config] = await Promise.all([
+  const [known, stored, config, problems] = await Promise.all([
     clusterState.current(),
     rules.current(),
     loadCoordinatorConfig(context.database),
-    tasks.ready(),
+    loadUnavailableServers(context),
+    notices.tasks.ready(),
+    notices.topics.ready(),
   ])
   await segments.refresh()
   const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
@@ -195,8 +219,11 @@ async function observe(
   const queues = [...servers.queues().values()]
   const seen: Seen = {
     rules: stored,
-    tasks: tasks.take(),
+    tasks: notices.tasks.take(),
+    topics: notices.topics.take() as Topic[],
     servers: JSON.stringify([liveServers(loading), servers.changes, queues]),
+    nodes: JSON.stringify(knownNodes(context.discovery)),
+    serverProblems: JSON.stringify(problems.map(({ role, server, state }) => [role, server, state])),
     clusterState: JSON.stringify(known),
     minute: Math.floor(now / minuteMs),
   }
@@ -205,6 +232,17 @@ async function observe(
   const next = continued ?? new Session(term, segments.table.startJournal(), segments.table)
   next.add(seen, now, known)
   return next
+}
+
+/** Returns the names of all servers, and the leaders with their terms. */
+function knownNodes(discovery: Discovery): readonly unknown[] {
+  const leaders = (['coordinator', 'overlord'] as const).map((role) =>
+    discovery.hasLeader(role) ? discovery.leader(role) : undefined,
+  )
+  return [
+    roles.map((role) => discovery.nodes(role).map(({ name }) => name)),
+    leaders.map((leader) => [leader?.node, leader?.term]),
+  ]
 }
 
 /** The events of one leader, while it follows the cluster. */
@@ -239,13 +277,14 @@ class Session {
       rules: changedNames(before?.rules ?? seen.rules, seen.rules),
       tasks: before === undefined ? [] : seen.tasks,
       servers: before?.servers !== seen.servers,
+      topics: changedTopics(before, seen),
       clusterState: before?.clusterState === seen.clusterState ? undefined : clusterState,
     }
     this.seen = seen
     this.isChanged =
       before === undefined ||
       journalPosition !== this.events.at(-1)?.journalPosition ||
-      event.rules.length + event.tasks.length > 0 ||
+      event.rules.length + event.tasks.length + event.topics.length > 0 ||
       event.servers ||
       event.clusterState !== undefined ||
       before.minute !== seen.minute
@@ -277,6 +316,7 @@ class Session {
       rules: [...new Set(missed.flatMap(({ rules }) => rules))],
       tasks: [...new Set(missed.flatMap(({ tasks }) => tasks))],
       servers: missed.some(({ servers }) => servers),
+      topics: [...new Set(missed.flatMap(({ topics: ofEvent }) => ofEvent))],
       clusterState: missed.findLast((event) => event.clusterState !== undefined)?.clusterState,
     }
   }
@@ -314,4 +354,10 @@ function changedNames(before: RulesByName, after: RulesByName): string[] {
   if (before === after) return []
   const names = new Set([...before.keys(), ...after.keys()])
   return [...names].filter((name) => before.get(name) !== after.get(name))
+}
+
+function changedTopics(before: Seen | undefined, seen: Seen): readonly ChangeTopic[] {
+  if (before === undefined) return []
+  const compared = (['nodes', 'serverProblems'] as const).filter((topic) => before[topic] !== seen[topic])
+  return [...seen.topics, ...compared]
 }

@@ -5,7 +5,17 @@ import { decodeInventory, updateInventory } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import { finish } from '@svc/domain/steps'
 import type { Route } from '@svc/shared/http'
-import { copySegments, ensureDefaultRules, saveRules, saveTask, sql } from '@svc/shared/postgres'
+import {
+  copySegments,
+  ensureDefaultRules,
+  notifyOfTopic,
+  removeServerProblem,
+  saveAudit,
+  saveRules,
+  saveServerProblem,
+  saveTask,
+  sql,
+} from '@svc/shared/postgres'
 import { type Caller, permittedNames } from '@svc/shared/security'
 import {
   createHttpClient,
@@ -191,6 +201,30 @@ describe('the stream of changes', () => {
     assert.deepEqual((await changesSince(first, reads('koalas'))).data.tasks, ['koalas'])
     const { data } = await changesSince(first)
     assert.deepEqual([(data.tasks as string[]).toSorted(), data.segments], [['koalas', 'wiki'], {}])
+  })
+
+  it('reports audit entries, refusals, servers, and problems to those who may read them', async () => {
+    const first = await startId()
+    const entry = { type: 'rules', key: 'wiki', author: '', comment: '', identity: '', ip: '', payload: '' }
+    await saveAudit(database, entry, 0)
+    const audited = await changesSince(first)
+    assert.deepEqual(audited.data.topics, ['audit'])
+    await notifyOfTopic(database, 'refusals')
+    const refused = await changesSince(audited.id!)
+    assert.deepEqual(refused.data.topics, ['refusals'])
+    const problem = { role: 'historical', name: 'h:1', problem: 'Its disk is full' } as const
+    await saveServerProblem(database, problem)
+    const reported = await changesSince(refused.id!)
+    assert.deepEqual(reported.data.topics, ['serverProblems'])
+    await removeServerProblem(database, problem)
+    const gone = await changesSince(reported.id!)
+    assert.deepEqual(gone.data.topics, ['serverProblems'])
+    const topicsFor = async (...names: string[]) =>
+      ((await changesSince(first, reads(...names))).data.topics as string[]).toSorted()
+    assert.deepEqual(await topicsFor('STATE'), ['serverProblems'])
+    assert.deepEqual(await topicsFor('CONFIG'), ['audit'])
+    assert.deepEqual(await topicsFor('security'), ['audit', 'refusals'])
+    assert.deepEqual(await topicsFor('wiki'), [])
   })
 
   it('starts again after an unknown event, or when another leader has taken over', async () => {

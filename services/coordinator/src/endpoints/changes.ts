@@ -1,3 +1,4 @@
+import { securityResource } from '@svc/domain/access'
 import { formatInstant } from '@svc/domain/time'
 import { omittable } from '@svc/domain/validation'
 import { authenticated, type Route, route, streamed, textAnswer } from '@svc/shared/http'
@@ -7,6 +8,7 @@ import { textParameter } from '@svc/shared/wire'
 import {
   type ChangeFeed,
   type Changes,
+  type ChangeTopic,
   createEventWriter,
   type EventWriter,
   StreamLimit,
@@ -36,7 +38,7 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
       path: '/svc/coordinator/v1/changes',
       access: authenticated,
       summary:
-        'Follow changes to segments, rules, tasks, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
+        'Follow changes to segments, rules, tasks, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. `topics` lists what else has changed and the caller may read: `audit` (there are new audit entries), `nodes` (servers joined or left, or another one leads), `serverProblems`, `refusals` (servers refused requests or TLS handshakes). With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
       query,
       answers: [textAnswer('text/event-stream')],
       failures: ['busy'],
@@ -107,9 +109,20 @@ async function follow(since: string, stream: Stream): Promise<void> {
   }
 }
 
+const readsState = (caller: Caller): boolean => caller.can('READ', 'STATE', 'STATE')
+const readsSecurity = (caller: Caller): boolean => caller.can('READ', 'CONFIG', securityResource)
+
+/** Who may know about a topic: those who may read what it is about. */
+const readersOf: Readonly<Record<ChangeTopic, (caller: Caller) => boolean>> = {
+  audit: (caller) => caller.can('READ', 'CONFIG', 'CONFIG') || readsSecurity(caller),
+  refusals: readsSecurity,
+  nodes: readsState,
+  serverProblems: readsState,
+}
+
 /** Returns the changes that a caller may see, as JSON. */
 async function readableChanges(
-  { now, segments, rules, tasks, servers, clusterState }: Changes,
+  { now, segments, rules, tasks, servers, topics, clusterState }: Changes,
   caller: Caller,
 ): Promise<object> {
   const isReadable = await accessTo(caller, [...segments.keys(), ...rules, ...tasks])
@@ -118,8 +131,7 @@ async function readableChanges(
     segments: Object.fromEntries([...segments].filter(([name]) => isReadable(name))),
     rules: rules.filter(readsRules(isReadable)),
     tasks: tasks.filter(isReadable),
-    ...(caller.can('READ', 'STATE', 'STATE')
-      ? { servers, clusterState: await clusterState?.shownTo(caller) }
-      : {}),
+    topics: topics.filter((topic) => readersOf[topic](caller)),
+    ...(readsState(caller) ? { servers, clusterState: await clusterState?.shownTo(caller) } : {}),
   }
 }

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
-import { createDatabase, saveTask, sql } from '@svc/shared/postgres'
+import {
+  createDatabase,
+  type Database,
+  loadDataSourcesOfTasks,
+  saveTask,
+  sql,
+  tasksChannel,
+} from '@svc/shared/postgres'
 import { createTestStores, startTcpGate, waitUntil } from '@svc/shared/testing'
-import { createTaskChanges, type TaskChanges } from './task-changes.ts'
+import { type CollectedNotices, collectNotices } from './collected-notices.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
 beforeEach(() => database.query(sql`DELETE FROM tasks`))
 
+const collectTasks = (from: Database) =>
+  collectNotices(from, tasksChannel, () => loadDataSourcesOfTasks(from))
 const save = (dataSource: string) =>
   saveTask(database, {
     id: dataSource,
@@ -20,7 +29,7 @@ const save = (dataSource: string) =>
   })
 
 /** Waits until changes were taken for all of these datasources, and returns what was taken. */
-async function takeUntil(changes: TaskChanges, ...wanted: string[]): Promise<string[]> {
+async function takeUntil(changes: CollectedNotices, ...wanted: string[]): Promise<string[]> {
   const taken = new Set<string>()
   await waitUntil('the changes', async () => {
     // The store may still be unavailable.
@@ -39,13 +48,13 @@ async function throughGate(scope: TestContext) {
   })
   const gated = createDatabase(settings, { connections: 2, applicationName: 'gated' })
   scope.after(() => gated.close())
-  return { gate, changes: createTaskChanges(gated) }
+  return { gate, changes: collectTasks(gated) }
 }
 
-describe('changes to tasks', () => {
+describe('notices of tasks', () => {
   it('are taken once, since the collector listens', async () => {
     await save('before')
-    const changes = createTaskChanges(database)
+    const changes = collectTasks(database)
     await changes.ready()
     await save('wiki')
     assert.deepEqual(await takeUntil(changes, 'wiki'), ['wiki'])
