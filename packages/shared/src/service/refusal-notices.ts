@@ -3,7 +3,7 @@ import { type Database, notifyOfTopic } from '../postgres/index.ts'
 
 const periodMs = 1000
 
-/** Returns a function that tells the followers of the cluster about refused requests and handshakes: soon, but only once per second. */
+/** Returns a function that notifies the followers of the cluster of refused requests and handshakes: soon, but only once per second. */
 export function createRefusalNotices(database: Database): () => void {
   let isPending = false
   return () => {
