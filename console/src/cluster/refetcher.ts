@@ -1,4 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
+import { lacksPermission } from './refetching.ts'
 
 /**
  * Refetches what has changed. If it changes again during a refetch, the refetch is not canceled, but followed by another
@@ -17,7 +18,10 @@ export class Refetcher {
   /** Timers of keys that may not be refetched yet, or were not changed since. */
   private readonly pauses = new Map<string, { isChanged: boolean }>()
 
-  /** Refetches the queries whose keys start with the given parts. */
+  /**
+   * Refetches the queries whose keys start with the given parts, except those that lacked a permission: their refusal is itself a new
+   * audit entry, and so a change, and refetching them after each change would never end.
+   */
   refetch(...queryKey: string[]): void {
     const text = JSON.stringify(queryKey)
     const isRunning = this.refetching.has(text)
@@ -54,10 +58,3 @@ export class Refetcher {
     this.refetching.delete(text)
   }
 }
-
-/**
- * Whether a request lacked a permission. Refetching such a request after each change would never end, because the refusal is a new
- * audit entry, and so a change.
- */
-const lacksPermission = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && error.status === 403

@@ -40,6 +40,7 @@ export async function send(
   { method = 'GET', body, headers, signal }: RequestOptions = {},
 ): Promise<Response> {
   const { authorization } = currentSession()
+  const screen = globalThis.location.pathname
   const response = await (localAnswers?.(method, path) ??
     fetchFromRouter(path, authorization, { method, body, headers, signal }))
   if (response.status === 401) endSession(authorization)
@@ -48,7 +49,9 @@ export async function send(
     return response
   }
   const message = await messageOf(response)
-  if (response.status === 403) noteRefusal({ method, path: withoutQuery(path), message })
+  // A refusal that arrives after the user has left the screen would be shown on the next one.
+  if (response.status === 403 && screen === globalThis.location.pathname)
+    noteRefusal({ method, path: withoutQuery(path), message })
   throw new RequestFailure(response.status, message)
 }
 
