@@ -16,5 +16,8 @@ test(`${seconds} seconds of seed ${seed} violate no invariant`, async (context) 
   const { verdict, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
   context.diagnostic(`history: ${file}`)
   // A short report of a test run contains the names of failed tests, and nothing else.
-  for (const violation of verdict.violations) await context.test(violation, () => assert.fail(violation))
+  for (const { invariant, what } of verdict.violations) {
+    const text = `${invariant}: ${what}`
+    await context.test(text, () => assert.fail(text))
+  }
 })

@@ -74,9 +74,8 @@ const keysOfAnyChange = [
 const keysOfServers = ['servers', 'loadqueue', 'nodes', 'serverProblems']
 const keysOfTasks = ['tasks', 'unfinished tasks', 'supervisors']
 const keysOfTopics: Readonly<Record<NonNullable<ClusterChanges['topics']>[number], readonly string[]>> = {
+  access: ['caller', 'access', 'accessAnswer'],
   audit: [
-    'access',
-    'accessAnswer',
     'clusterCompaction',
     'compaction',
     'compactionConfigs',

@@ -164,7 +164,7 @@ export interface ClusterChanges {
   readonly tasks?: readonly string[]
   readonly servers?: boolean
   /** What else has changed. */
-  readonly topics?: readonly ('audit' | 'nodes' | 'refusals' | 'serverProblems')[]
+  readonly topics?: readonly ('access' | 'audit' | 'nodes' | 'refusals' | 'serverProblems')[]
   readonly clusterState?: object
 }
 

@@ -5,7 +5,14 @@ import type { RulesByName } from '@svc/domain/rules'
 import { roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-dynamic-config'
 import type { Discovery } from '@svc/shared/discovery'
-import { loadDataSourcesOfTasks, type Topic, tasksChannel, topics, topicsChannel } from '@svc/shared/postgres'
+import {
+  loadDataSourcesOfTasks,
+  securityChannel,
+  type Topic,
+  tasksChannel,
+  topics,
+  topicsChannel,
+} from '@svc/shared/postgres'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { loadUnavailableServers } from '../answers/index.ts'
@@ -23,8 +30,8 @@ import { type CollectedNotices, collectNotices } from './collected-notices.ts'
 /** Number of changes to the segments of a datasource, by kind. */
 export type SegmentCounts = Readonly<Record<SegmentChange, number>>
 
-/** What else can change: notices of servers, servers that join, leave, or take the lead, and problems that they report. */
-export type ChangeTopic = Topic | 'nodes' | 'serverProblems'
+/** What else can change: notices of servers, users and roles, servers that join, leave, or take the lead, and problems that they report. */
+export type ChangeTopic = Topic | 'access' | 'nodes' | 'serverProblems'
 
 /** What has changed between two events. */
 export interface Changes {
@@ -89,10 +96,11 @@ interface Event {
   readonly clusterState: CompleteClusterState | undefined
 }
 
-/** Notices that the feed collects: datasources with changed tasks, and topics. */
+/** Notices that the feed collects: datasources with changed tasks, topics, and changes to users and roles. */
 interface FollowedNotices {
   readonly tasks: CollectedNotices
   readonly topics: CollectedNotices
+  readonly access: CollectedNotices
 }
 
 /** What the feed compares with at its next look. */
@@ -100,7 +108,7 @@ interface Seen {
   readonly rules: RulesByName
   /** Datasources whose tasks changed since the last look. */
   readonly tasks: readonly string[]
-  readonly topics: readonly Topic[]
+  readonly topics: readonly (Topic | 'access')[]
   readonly servers: string
   readonly nodes: string
   readonly serverProblems: string
@@ -124,6 +132,7 @@ export function createChangeFeed(
   const notices: FollowedNotices = {
     tasks: collectNotices(database, tasksChannel, () => loadDataSourcesOfTasks(database)),
     topics: collectNotices(database, topicsChannel, async () => topics),
+    access: collectNotices(database, securityChannel, async () => ['']),
   }
   let session: Session | undefined
   let looking: Promise<Session> | undefined
@@ -155,7 +164,7 @@ export function createChangeFeed(
     isFollowing = false
     session = undefined
     state.segments.table.stopJournal()
-    await Promise.all([notices.tasks.stop(), notices.topics.stop()]).catch((error) =>
+    await Promise.all(Object.values(notices).map((one) => one.stop())).catch((error) =>
       state.context.logger.debug('Failed to stop listening for changes', { error }),
     )
   }
@@ -212,6 +221,7 @@ async function observe(
     loadUnavailableServers(context),
     notices.tasks.ready(),
     notices.topics.ready(),
+    notices.access.ready(),
   ])
   await segments.refresh()
   const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
@@ -220,7 +230,7 @@ async function observe(
   const seen: Seen = {
     rules: stored,
     tasks: notices.tasks.take(),
-    topics: notices.topics.take() as Topic[],
+    topics: [...(notices.topics.take() as Topic[]), ...notices.access.take().map(() => 'access' as const)],
     servers: JSON.stringify([liveServers(loading), servers.changes, queues]),
     nodes: JSON.stringify(knownNodes(context.discovery)),
     serverProblems: JSON.stringify(problems.map(({ role, server, state }) => [role, server, state])),

@@ -14,6 +14,7 @@ import {
   saveRules,
   saveServerProblem,
   saveTask,
+  securityChannel,
   sql,
 } from '@svc/shared/postgres'
 import { type Caller, permittedNames } from '@svc/shared/security'
@@ -225,6 +226,20 @@ describe('the stream of changes', () => {
     assert.deepEqual(await topicsFor('CONFIG'), ['audit'])
     assert.deepEqual(await topicsFor('security'), ['audit', 'refusals'])
     assert.deepEqual(await topicsFor('wiki'), [])
+  })
+
+  it('ends after a change to users or roles, and the next one starts with it', async () => {
+    const first = await startId()
+    const opened = Promise.withResolvers<void>()
+    const ending = eventsUntil('end', first, {}, opened.resolve)
+    await opened.promise
+    // The stream has caught up.
+    await store([segment('wiki', 3)])
+    await changesSince(first)
+    await database.query(sql`SELECT pg_notify(${securityChannel}, '')`)
+    const { event, data } = (await ending).at(-1)!
+    assert.deepEqual([event, data.reason], ['end', 'Users or roles have changed: log in again to continue'])
+    assert.deepEqual((await changesSince(first, reads('wiki'))).data.topics, ['access'])
   })
 
   it('starts again after an unknown event, or when another leader has taken over', async () => {

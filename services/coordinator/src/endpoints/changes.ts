@@ -24,7 +24,7 @@ const maxStreams = 64
 const maxStreamsPerCaller = 8
 // Shorter than the timeouts of proxies.
 const heartbeatMs = 10_000
-// Login and permissions are checked when a stream starts, so a caller must start a new one regularly.
+// Login and permissions are checked when a stream starts, so a caller must start a new one regularly, and after changes to users and roles.
 const maxStreamMs = 60_000
 
 /** Returns the endpoint that streams what changes in the cluster, as server-sent events. */
@@ -38,7 +38,7 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
       path: '/svc/coordinator/v1/changes',
       access: authenticated,
       summary:
-        'Follow changes to segments, rules, tasks, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. `topics` lists what else has changed and the caller may read: `audit` (there are new audit entries), `nodes` (servers joined or left, or another one leads), `serverProblems`, `refusals` (servers refused requests or TLS handshakes). With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
+        'Follow changes to segments, rules, tasks, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. `topics` lists what else has changed and the caller may read: `access` (users or roles changed; later changes are only in a new stream, with the new permissions of the caller), `audit` (there are new audit entries), `nodes` (servers joined or left, or another one leads), `serverProblems`, `refusals` (servers refused requests or TLS handshakes). With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
       query,
       answers: [textAnswer('text/event-stream')],
       failures: ['busy'],
@@ -83,6 +83,8 @@ async function follow(since: string, stream: Stream): Promise<void> {
   const { writer, caller, feed, leadership, stopping, signal } = stream
   const timeout = AbortSignal.timeout(maxStreamMs)
   let last = since
+  // What changed before is known with the permissions that the caller has now.
+  let hasCaughtUp = false
   while (writer.isOpen) {
     const reason =
       leadership.term() === undefined
@@ -98,6 +100,11 @@ async function follow(since: string, stream: Stream): Promise<void> {
       const data = { reason: 'The changes since the last event are no longer available' }
       return await writer.write({ name: 'reset', id: feed.lastId() ?? last, data })
     }
+    if (hasCaughtUp && changes.topics.includes('access')) {
+      const reason = 'Users or roles have changed: log in again to continue'
+      return await writer.write({ name: 'end', data: { reason } })
+    }
+    hasCaughtUp = true
     if (changes.id !== last) {
       last = changes.id
       await writer.write({ name: 'changes', id: last, data: await readableChanges(changes, caller) })
@@ -114,6 +121,7 @@ const readsSecurity = (caller: Caller): boolean => caller.can('READ', 'CONFIG', 
 
 /** Who may know about a topic: those who may read what it is about. */
 const readersOf: Readonly<Record<ChangeTopic, (caller: Caller) => boolean>> = {
+  access: () => true,
   audit: (caller) => caller.can('READ', 'CONFIG', 'CONFIG') || readsSecurity(caller),
   refusals: readsSecurity,
   nodes: readsState,
