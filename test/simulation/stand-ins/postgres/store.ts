@@ -11,6 +11,9 @@ type Change = unknown
 
 type LockMode = 'share' | 'exclusive'
 
+/** The changes of a transaction that has written nothing. */
+const noChanges = new Map<Table<unknown>, Map<string, Change>>()
+
 /** A transaction, or the connection of one. */
 export class StoreTransaction {
   isOver = false
@@ -21,7 +24,9 @@ export class StoreTransaction {
   readonly startedAt: number
   /** Number of the transaction; 0 until it writes. */
   number = 0
-  readonly changes = new Map<Table<unknown>, Map<string, Change>>()
+  changes: Map<Table<unknown>, Map<string, Change>> = noChanges
+  /** Whether it has taken any lock. */
+  hasLocks = false
   /** Payloads of notifications to send, by channel. */
   notices: Map<string, Set<string>> | undefined
   /** The lock that it waits for. */
@@ -66,6 +71,12 @@ export interface Commit {
   readonly changes: ReadonlyMap<Table<unknown>, ReadonlyMap<string, unknown>>
 }
 
+/** Removes an item that is in a short list at most once. */
+function remove<Item>(items: Item[], item: Item): void {
+  const index = items.indexOf(item)
+  if (index !== -1) items.splice(index, 1)
+}
+
 /** An error of the store with its SQLSTATE. */
 export const storeError = (code: string, message: string): Error =>
   Object.assign(new Error(message), { code })
@@ -81,8 +92,8 @@ export class Store {
   readonly failing = new Map<string, number>()
   private readonly locks = new Map<string, Lock>()
   private readonly listeners = new Set<Listener>()
-  private writers = new Set<StoreTransaction>()
-  private open = new Set<StoreTransaction>()
+  private writers: StoreTransaction[] = []
+  private open: StoreTransaction[] = []
   private lastNumber = 0
   private lastId = 0
   /** Called after each commit. */
@@ -100,15 +111,15 @@ export class Store {
   begin(from?: string): StoreTransaction {
     const transaction = new StoreTransaction(this.now(), from)
     transaction.idleSinceMs = this.now()
-    this.open.add(transaction)
+    this.open.push(transaction)
     return transaction
   }
 
   /** Ends everything in progress, as when the store is killed. Committed rows stay. */
   restart(): void {
     for (const transaction of this.open) transaction.isOver = transaction.isTerminated = true
-    this.open = new Set()
-    this.writers = new Set()
+    this.open = []
+    this.writers = []
     this.locks.clear()
     for (const listener of [...this.listeners]) listener.onBroken()
   }
@@ -201,14 +212,14 @@ export class Store {
     if (transaction.number === 0) {
       this.lastNumber += 1
       transaction.number = this.lastNumber
-      this.writers.add(transaction)
+      this.writers.push(transaction)
     }
     return transaction.number
   }
 
   /** Returns the number of the oldest transaction that is in progress, or else of the next one. */
   oldestNumber(): number {
-    return Math.min(this.lastNumber + 1, ...[...this.writers].map(({ number }) => number))
+    return Math.min(this.lastNumber + 1, ...this.writers.map(({ number }) => number))
   }
 
   /** Takes a lock until the end of the transaction. */
@@ -221,6 +232,7 @@ export class Store {
     for (const [holder, held] of lock.holders)
       if (holder !== transaction && (mode === 'exclusive' || held === 'exclusive')) throw new LockWait(key)
     if (lock.holders.get(transaction) !== 'exclusive') lock.holders.set(transaction, mode)
+    transaction.hasLocks = true
   }
 
   private assertOpen(transaction: StoreTransaction): void {
@@ -238,8 +250,9 @@ export class Store {
 
   private end(transaction: StoreTransaction): void {
     transaction.isOver = true
-    this.open.delete(transaction)
-    this.writers.delete(transaction)
+    remove(this.open, transaction)
+    remove(this.writers, transaction)
+    if (!transaction.hasLocks) return
     for (const [key, lock] of this.locks) {
       if (!lock.holders.delete(transaction)) continue
       for (const wake of lock.waiting.splice(0)) wake()
@@ -263,7 +276,7 @@ export class Store {
       await promise
       this.assertOpen(transaction)
     } finally {
-      limit.isCanceled = true
+      limit.cancel()
       transaction.waitsFor = undefined
     }
   }
@@ -303,7 +316,7 @@ export class StoreView {
   readonly tables: Tables
   private readonly store: Store
   private readonly transaction: StoreTransaction
-  private readonly before: [Map<string, Change>, string, Change, boolean][] = []
+  private before: [Map<string, Change>, string, Change, boolean][] | undefined
 
   constructor(store: Store, transaction: StoreTransaction) {
     this.store = store
@@ -389,7 +402,7 @@ export class StoreView {
 
   /** Undoes the changes of this statement. */
   undo(): void {
-    for (const [changes, key, row, wasChanged] of this.before.reverse())
+    for (const [changes, key, row, wasChanged] of this.before?.reverse() ?? [])
       if (wasChanged) changes.set(key, row)
       else changes.delete(key)
   }
@@ -397,9 +410,14 @@ export class StoreView {
   private change<Row>(table: Table<Row>, key: string, row: Row | undefined): void {
     this.lock(`${table.name} ${key}`)
     const tableOf = table as Table<unknown>
-    const { changes: all } = this.transaction
-    const changes = all.get(tableOf) ?? new Map<string, Change>()
-    all.set(tableOf, changes)
+    const { transaction } = this
+    if (transaction.changes === noChanges) transaction.changes = new Map()
+    let changes = transaction.changes.get(tableOf)
+    if (changes === undefined) {
+      changes = new Map()
+      transaction.changes.set(tableOf, changes)
+    }
+    this.before ??= []
     this.before.push([changes, key, changes.get(key), changes.has(key)])
     changes.set(key, row)
   }
