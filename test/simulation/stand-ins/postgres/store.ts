@@ -25,8 +25,8 @@ export class StoreTransaction {
   /** Number of the transaction; 0 until it writes. */
   number = 0
   changes: Map<Table<unknown>, Map<string, Change>> = noChanges
-  /** Whether it has taken any lock. */
-  hasLocks = false
+  /** The locks that it has; undefined if none. */
+  locks: Lock[] | undefined
   /** Payloads of notifications to send, by channel. */
   notices: Map<string, Set<string>> | undefined
   /** The lock that it waits for. */
@@ -51,9 +51,17 @@ class LockWait extends Error {
   }
 }
 
+interface Holder {
+  readonly transaction: StoreTransaction
+  mode: LockMode
+}
+
+/** A lock. It stays after its use, because most locks are taken again soon. */
 interface Lock {
-  readonly holders: Map<StoreTransaction, LockMode>
+  readonly holders: Holder[]
   waiting: (() => void)[]
+  /** Orders locks by the time at which they were taken while they were free. */
+  takenAs: number
 }
 
 /** Receives notifications. */
@@ -96,6 +104,7 @@ export class Store {
   private open: StoreTransaction[] = []
   private lastNumber = 0
   private lastId = 0
+  private lastTaken = 0
   /** Called after each commit. */
   onCommit: (commit: Commit) => void = () => undefined
 
@@ -226,13 +235,22 @@ export class Store {
   lock(transaction: StoreTransaction, key: string, mode: LockMode): void {
     let lock = this.locks.get(key)
     if (lock === undefined) {
-      lock = { holders: new Map(), waiting: [] }
+      lock = { holders: [], waiting: [], takenAs: 0 }
       this.locks.set(key, lock)
     }
-    for (const [holder, held] of lock.holders)
-      if (holder !== transaction && (mode === 'exclusive' || held === 'exclusive')) throw new LockWait(key)
-    if (lock.holders.get(transaction) !== 'exclusive') lock.holders.set(transaction, mode)
-    transaction.hasLocks = true
+    const { holders } = lock
+    for (const other of holders)
+      if (other.transaction !== transaction && (mode === 'exclusive' || other.mode === 'exclusive'))
+        throw new LockWait(key)
+    const own = holders.find((holder) => holder.transaction === transaction)
+    if (own !== undefined) {
+      if (mode === 'exclusive') own.mode = mode
+      return
+    }
+    if (holders.length === 0 && lock.waiting.length === 0) lock.takenAs = ++this.lastTaken
+    holders.push({ transaction, mode })
+    transaction.locks ??= []
+    transaction.locks.push(lock)
   }
 
   private assertOpen(transaction: StoreTransaction): void {
@@ -252,17 +270,21 @@ export class Store {
     transaction.isOver = true
     remove(this.open, transaction)
     remove(this.writers, transaction)
-    if (!transaction.hasLocks) return
-    for (const [key, lock] of this.locks) {
-      if (!lock.holders.delete(transaction)) continue
-      for (const wake of lock.waiting.splice(0)) wake()
-      if (lock.holders.size === 0 && lock.waiting.length === 0) this.locks.delete(key)
+    const { locks } = transaction
+    if (locks === undefined) return
+    for (const { holders, waiting } of locks.sort((a, b) => a.takenAs - b.takenAs)) {
+      holders.splice(
+        holders.findIndex((holder) => holder.transaction === transaction),
+        1,
+      )
+      for (const wake of waiting.splice(0)) wake()
     }
+    transaction.locks = undefined
   }
 
   private async waitFor(transaction: StoreTransaction, key: string): Promise<void> {
     const lock = this.locks.get(key)
-    if (lock === undefined) return
+    if (lock === undefined || lock.holders.length === 0) return
     transaction.waitsFor = key
     this.assertNoDeadlock(transaction, key)
     const process = this.machine.process!
@@ -271,7 +293,7 @@ export class Store {
     const limit = process.later(lockTimeoutMs, () =>
       reject(storeError('55P03', 'canceling statement due to lock timeout')),
     )
-    for (const holder of lock.holders.keys()) this.watchIdle(process, holder)
+    for (const holder of lock.holders) this.watchIdle(process, holder.transaction)
     try {
       await promise
       this.assertOpen(transaction)
@@ -294,7 +316,8 @@ export class Store {
 
   private assertNoDeadlock(transaction: StoreTransaction, key: string): void {
     const seen = new Set([transaction])
-    const holdersOf = (wanted: string) => [...(this.locks.get(wanted)?.holders.keys() ?? [])]
+    const holdersOf = (wanted: string) =>
+      (this.locks.get(wanted)?.holders ?? []).map((holder) => holder.transaction)
     const leadsBack = (wanted: string): boolean =>
       holdersOf(wanted).some((holder) => {
         if (seen.has(holder)) return holder === transaction
