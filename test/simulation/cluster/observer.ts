@@ -26,7 +26,7 @@ const maxQueryMs = 11_000
 // Tables whose changes are moments for faults.
 const moments = ['leases', 'segments', 'tasks', 'rules'] as const
 
-const noRows: ReadonlyMap<string, never> = new Map()
+const noRows: ReadonlyMap<string, never> = new Map<string, never>()
 const cachedSegments = `${cacheFolder}/segments`
 
 interface RulesRow {

@@ -35,7 +35,8 @@ export class Machine {
   /** Returns the disk that contains a path. */
   diskOf(path: string): Disk {
     for (const [folder, disk] of this.mounts)
-      if (path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')) return disk
+      if (path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/'))
+        return disk
     return this.disk
   }
 
