@@ -59,17 +59,29 @@ export function mutateSource({ file, find, replace }: Mutation): void {
   })
 }
 
+const typescript = (url: string) => ({ url, shortCircuit: true, format: 'module-typescript' })
+
+/**
+ * Returns the URL of a source file that a module names by its relative path; undefined for anything else. Node.js looks for the file and
+ * for the format of its package, which takes a large part of the start.
+ */
+const sourceFile = (specifier: string, parentURL: string): string | undefined =>
+  specifier.startsWith('.') && specifier.endsWith('.ts') ? new URL(specifier, parentURL).href : undefined
+
 /** Makes modules of the product import stand-ins. The stand-ins themselves import the originals. */
 export function replaceModules(): void {
   registerHooks({
     resolve: (specifier, context, next) => {
       const { parentURL = '' } = context
-      if (parentURL.startsWith(`${simulation}/stand-ins/`)) return next(specifier, context)
+      const source = sourceFile(specifier, parentURL)
+      if (parentURL.startsWith(`${simulation}/stand-ins/`))
+        return source === undefined ? next(specifier, context) : typescript(source)
       const replacement = product.some((folder) => parentURL.startsWith(folder)) && packages.get(specifier)
-      if (replacement) return { url: replacement, shortCircuit: true, format: 'module-typescript' }
+      if (replacement) return typescript(replacement)
+      if (source !== undefined) return typescript(standIns.get(source) ?? source)
       const resolved = next(specifier, context)
       const url = standIns.get(resolved.url)
-      return url === undefined ? resolved : { url, shortCircuit: true, format: 'module-typescript' }
+      return url === undefined ? resolved : typescript(url)
     },
   })
 }

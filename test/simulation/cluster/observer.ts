@@ -26,8 +26,25 @@ const maxQueryMs = 11_000
 // Tables whose changes are moments for faults.
 const moments = ['leases', 'segments', 'tasks', 'rules'] as const
 
+const noRows: ReadonlyMap<string, never> = new Map<string, never>()
+const cachedSegments = `${cacheFolder}/segments`
+
 interface RulesRow {
   readonly rules: string
+}
+
+const incomingFolder = `${deepStorageFolder}/.incoming`
+
+const storedFiles = new Map<string, string>()
+
+/** Returns where deep storage has a file. The files of all segments are looked up often. */
+function storedFile(relativePath: string): string {
+  let file = storedFiles.get(relativePath)
+  if (file === undefined) {
+    file = path.join(deepStorageFolder, relativePath)
+    storedFiles.set(relativePath, file)
+  }
+  return file
 }
 
 /** A leader between a gain and a loss. */
@@ -83,7 +100,7 @@ export class Observer implements ClusterObserver {
   private watchCache(instance: string): void {
     const { machines, requests } = this.cluster
     const { disk } = machines.get(instance)!
-    const isCache = (changed: string): boolean => changed.startsWith(`${cacheFolder}/segments`)
+    const isCache = (changed: string): boolean => changed.startsWith(cachedSegments)
     disk.onChange = (changed) => {
       if (isCache(changed)) requests.noteRemoval(instance, changed)
       if (isCache(changed) || changed === '/') this.isCacheChanged = true
@@ -206,7 +223,7 @@ export class Observer implements ClusterObserver {
   private checkCaches(): void {
     const cached = new Set<string>()
     for (const instance of Object.values(tiers).flat()) {
-      const folder = this.cluster.machines.get(instance)!.disk.find(`${cacheFolder}/segments`)
+      const folder = this.cluster.machines.get(instance)!.disk.find(cachedSegments)
       if (folder?.kind === 'folder') for (const name of folder.entries.keys()) cached.add(name)
     }
     for (const { id, dataSource, state } of this.seen.values()) {
@@ -265,7 +282,7 @@ export class Observer implements ClusterObserver {
   private noteCommit({ changes, from }: Commit): void {
     const { tables } = this.cluster.store
     const of = <Row>(table: object): ReadonlyMap<string, Row | undefined> =>
-      (changes.get(table as never) ?? new Map()) as ReadonlyMap<string, Row | undefined>
+      (changes.get(table as never) ?? noRows) as ReadonlyMap<string, Row | undefined>
     for (const node of of<AnnouncedNode>(tables.nodes).values())
       if (node !== undefined) this.cluster.presence.noteAnnounced(node.host)
     if (of(tables.leases).size > 0) this.noteLeases()
@@ -338,19 +355,17 @@ export class Observer implements ClusterObserver {
 
   /** Returns the state of a segment's file in deep storage. */
   fileState({ payload: { loadSpec } }: SegmentEntry): 'sound' | 'missing' | 'damaged' {
-    const file = this.cluster.machines
-      .get('deep-storage')!
-      .disk.find(path.join(deepStorageFolder, loadSpec.path))
+    const file = this.cluster.machines.get('deep-storage')!.disk.find(storedFile(loadSpec.path))
     if (file?.kind !== 'file') return 'missing'
     return checksumOf(file.data) === loadSpec.checksum ? 'sound' : 'damaged'
   }
 
   /** A file is removed from deep storage only after its segment. */
   private checkRemoval(changed: string): void {
-    if (changed.startsWith(`${deepStorageFolder}/.incoming`)) return
+    if (changed.startsWith(incomingFolder)) return
     for (const { id, payload } of this.cluster.store.tables.segments.rows.values()) {
-      const file = path.join(deepStorageFolder, payload.loadSpec.path)
-      if (file === changed || file.startsWith(`${changed}/`))
+      const file = storedFile(payload.loadSpec.path)
+      if (file.startsWith(changed) && (file.length === changed.length || file[changed.length] === '/'))
         this.violation('files are deleted after their segments', `The file of segment [${id}] was removed`)
     }
   }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { CallbackList } from './callback-list.ts'
 import { Disk } from './disk.ts'
 import { type Random, randomOf } from './random.ts'
 import { type EventOwner, mix, type ScheduledEvent, type Scheduler } from './scheduler.ts'
@@ -34,7 +35,8 @@ export class Machine {
   /** Returns the disk that contains a path. */
   diskOf(path: string): Disk {
     for (const [folder, disk] of this.mounts)
-      if (path === folder || path.startsWith(`${folder}/`)) return disk
+      if (path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/'))
+        return disk
     return this.disk
   }
 
@@ -71,7 +73,7 @@ export class SimulatedProcess implements EventOwner {
   readonly startedAtMs: number
   readonly random: Random
   private held: (() => void)[] = []
-  private readonly whenKilled = new Set<() => void>()
+  private readonly whenKilled = new CallbackList()
   private stepsLeft = Number.POSITIVE_INFINITY
   /** Enters the context of this process, which is faster than to create it for each event. */
   private readonly inContext: (run: () => void) => void
@@ -114,8 +116,7 @@ export class SimulatedProcess implements EventOwner {
 
   /** Calls back when this process is killed, until the returned function is called. */
   onKill(callback: () => void): () => void {
-    this.whenKilled.add(callback)
-    return () => this.whenKilled.delete(callback)
+    return this.whenKilled.add(callback)
   }
 
   /** Stops this process in the middle of whatever it does. */
@@ -123,8 +124,7 @@ export class SimulatedProcess implements EventOwner {
     if (!this.isAlive) return
     this.isAlive = false
     this.held = []
-    for (const callback of [...this.whenKilled]) callback()
-    this.whenKilled.clear()
+    for (const callback of this.whenKilled.takeAll()) callback()
   }
 
   /** Lets nothing of this process run until it continues. */

@@ -12,15 +12,33 @@ export interface EventOwner {
 
 /** A scheduled event, which can be canceled. */
 export interface ScheduledEvent {
-  readonly atMs: number
-  isCanceled: boolean
+  readonly isCanceled: boolean
+  cancel(): void
 }
 
-interface QueuedEvent extends ScheduledEvent {
+const ignore = (): void => undefined
+
+class QueuedEvent implements ScheduledEvent {
+  readonly atMs: number
   readonly order: number
   readonly sequence: number
   readonly owner: EventOwner | undefined
-  readonly run: () => void
+  run: () => void
+  isCanceled = false
+
+  constructor(atMs: number, order: number, sequence: number, owner: EventOwner | undefined, run: () => void) {
+    this.atMs = atMs
+    this.order = order
+    this.sequence = sequence
+    this.owner = owner
+    this.run = run
+  }
+
+  /** Forgets the callback: the event stays in the queue until its time, and everything that the callback refers to would, too. */
+  cancel(): void {
+    this.isCanceled = true
+    this.run = ignore
+  }
 }
 
 // So many events without any progress of time are an endless loop.
@@ -56,7 +74,7 @@ export class Scheduler {
   schedule(delayMs: number, owner: EventOwner | undefined, run: () => void): ScheduledEvent {
     const atMs = this.nowMs + Math.max(delayMs, 0)
     const order = mix((owner?.salt ?? 0) ^ mix(Math.floor(atMs * 1000)))
-    const event = { atMs, order, sequence: this.sequence++, owner, run, isCanceled: false }
+    const event = new QueuedEvent(atMs, order, this.sequence++, owner, run)
     this.push(event)
     return event
   }

@@ -6,9 +6,10 @@ export * from 'node:crypto'
 /** Returns random bytes, which depend on the seed in a simulated process. */
 export function randomBytes(size: number): Buffer {
   const random = currentProcess()?.random
-  return random === undefined
-    ? realBytes(size)
-    : Buffer.from(Array.from({ length: size }, () => random.below(256)))
+  if (random === undefined) return realBytes(size)
+  const bytes = Buffer.allocUnsafe(size)
+  for (let index = 0; index < size; index++) bytes[index] = random.below(256)
+  return bytes
 }
 
 /** Returns a random UUID, which depends on the seed in a simulated process. */

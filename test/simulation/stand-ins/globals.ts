@@ -27,7 +27,7 @@ class SimulatedTimer {
   }
 
   cancel(): void {
-    if (this.event) this.event.isCanceled = true
+    this.event?.cancel()
   }
 
   ref(): this {

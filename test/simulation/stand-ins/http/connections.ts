@@ -61,6 +61,18 @@ export function openConnections(): Connections {
   }
 }
 
+/** Returns the only piece of a body. A generator would take several times as long. */
+function piecesOf(body: Buffer): AsyncIterator<Buffer> {
+  let isRead = body.length === 0
+  return {
+    next: async () => {
+      if (isRead) return { done: true, value: undefined }
+      isRead = true
+      return { done: false, value: body }
+    },
+  }
+}
+
 /** Returns an answer in the form of Node.js, as far as the client uses it. */
 function messageOf({ status, headers, body }: HttpAnswer): IncomingMessage {
   const message = {
@@ -68,9 +80,7 @@ function messageOf({ status, headers, body }: HttpAnswer): IncomingMessage {
     headers,
     socket: {},
     destroy: () => undefined,
-    async *[Symbol.asyncIterator]() {
-      if (body.length > 0) yield body
-    },
+    [Symbol.asyncIterator]: () => piecesOf(body),
   }
   return message as unknown as IncomingMessage
 }

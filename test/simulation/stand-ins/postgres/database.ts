@@ -90,7 +90,7 @@ function createPool(process: SimulatedProcess, connections: number) {
           reject(unavailable('The metadata store is unavailable', {}, new Error('timeout exceeded')))
         })
         await promise
-        limit.isCanceled = true
+        limit.cancel()
       }
     },
     release: (): void => {

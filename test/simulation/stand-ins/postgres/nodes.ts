@@ -7,6 +7,8 @@ const keyOf = ({ role, name }: { readonly role: string; readonly name: string })
 const byKey = (a: { role: string; name: string }, b: { role: string; name: string }): number =>
   keyOf(a) < keyOf(b) ? -1 : 1
 
+type NodeRow = real.AnnouncedNode & { readonly heartbeatAt: number }
+
 export const saveHeartbeat: typeof real.saveHeartbeat = (queries, node) =>
   statement(queries, (view) => renew(view, node))
 
@@ -22,20 +24,25 @@ export const loadNodes: typeof real.loadNodes = (queries, timeoutMs) =>
 export const refreshMembers: typeof real.refreshMembers = (queries, { own, roles, timeoutMs, soonMs }) =>
   statement(queries, (view) => {
     if (own) renew(view, own)
+    const isOwn = (node: NodeRow): boolean => own?.role === node.role && own.name === node.name
     return {
-      nodes: aliveNodes(view, timeoutMs).filter(
-        (node) => roles.includes(node.role) || (own !== undefined && keyOf(own) === keyOf(node)),
-      ),
+      nodes: aliveNodes(view, timeoutMs, (node) => roles.includes(node.role) || isOwn(node)),
       leases: validLeases(view, soonMs),
     }
   })
 
-const aliveNodes = (view: StoreView, timeoutMs: number): real.AnnouncedNode[] =>
-  view
-    .rows(view.tables.nodes)
-    .filter(({ heartbeatAt }) => heartbeatAt > view.startedAt - timeoutMs)
-    .map(({ heartbeatAt: _, ...node }) => node)
-    .sort(byKey)
+function aliveNodes(
+  view: StoreView,
+  timeoutMs: number,
+  isWanted: (node: NodeRow) => boolean = () => true,
+): real.AnnouncedNode[] {
+  const since = view.startedAt - timeoutMs
+  return view
+    .entries(view.tables.nodes)
+    .filter(([, node]) => node.heartbeatAt > since && isWanted(node))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { heartbeatAt: _, ...node }]) => node)
+}
 
 export const removeStaleNodes: typeof real.removeStaleNodes = (queries, keptMs) =>
   statement(queries, (view) =>

@@ -11,6 +11,9 @@ type Change = unknown
 
 type LockMode = 'share' | 'exclusive'
 
+/** The changes of a transaction that has written nothing. */
+const noChanges = new Map<Table<unknown>, Map<string, Change>>()
+
 /** A transaction, or the connection of one. */
 export class StoreTransaction {
   isOver = false
@@ -21,7 +24,9 @@ export class StoreTransaction {
   readonly startedAt: number
   /** Number of the transaction; 0 until it writes. */
   number = 0
-  readonly changes = new Map<Table<unknown>, Map<string, Change>>()
+  changes: Map<Table<unknown>, Map<string, Change>> = noChanges
+  /** The locks that it has; undefined if none. */
+  locks: Lock[] | undefined
   /** Payloads of notifications to send, by channel. */
   notices: Map<string, Set<string>> | undefined
   /** The lock that it waits for. */
@@ -46,9 +51,17 @@ class LockWait extends Error {
   }
 }
 
+interface Holder {
+  readonly transaction: StoreTransaction
+  mode: LockMode
+}
+
+/** A lock. It stays after its use, because most locks are taken again soon. */
 interface Lock {
-  readonly holders: Map<StoreTransaction, LockMode>
+  readonly holders: Holder[]
   waiting: (() => void)[]
+  /** Orders locks by the time at which they were taken while they were free. */
+  takenAs: number
 }
 
 /** Receives notifications. */
@@ -66,6 +79,12 @@ export interface Commit {
   readonly changes: ReadonlyMap<Table<unknown>, ReadonlyMap<string, unknown>>
 }
 
+/** Removes an item that is in a short list at most once. */
+function remove<Item>(items: Item[], item: Item): void {
+  const index = items.indexOf(item)
+  if (index !== -1) items.splice(index, 1)
+}
+
 /** An error of the store with its SQLSTATE. */
 export const storeError = (code: string, message: string): Error =>
   Object.assign(new Error(message), { code })
@@ -81,10 +100,11 @@ export class Store {
   readonly failing = new Map<string, number>()
   private readonly locks = new Map<string, Lock>()
   private readonly listeners = new Set<Listener>()
-  private writers = new Set<StoreTransaction>()
-  private open = new Set<StoreTransaction>()
+  private writers: StoreTransaction[] = []
+  private open: StoreTransaction[] = []
   private lastNumber = 0
   private lastId = 0
+  private lastTaken = 0
   /** Called after each commit. */
   onCommit: (commit: Commit) => void = () => undefined
 
@@ -100,15 +120,15 @@ export class Store {
   begin(from?: string): StoreTransaction {
     const transaction = new StoreTransaction(this.now(), from)
     transaction.idleSinceMs = this.now()
-    this.open.add(transaction)
+    this.open.push(transaction)
     return transaction
   }
 
   /** Ends everything in progress, as when the store is killed. Committed rows stay. */
   restart(): void {
     for (const transaction of this.open) transaction.isOver = transaction.isTerminated = true
-    this.open = new Set()
-    this.writers = new Set()
+    this.open = []
+    this.writers = []
     this.locks.clear()
     for (const listener of [...this.listeners]) listener.onBroken()
   }
@@ -201,26 +221,36 @@ export class Store {
     if (transaction.number === 0) {
       this.lastNumber += 1
       transaction.number = this.lastNumber
-      this.writers.add(transaction)
+      this.writers.push(transaction)
     }
     return transaction.number
   }
 
   /** Returns the number of the oldest transaction that is in progress, or else of the next one. */
   oldestNumber(): number {
-    return Math.min(this.lastNumber + 1, ...[...this.writers].map(({ number }) => number))
+    return Math.min(this.lastNumber + 1, ...this.writers.map(({ number }) => number))
   }
 
   /** Takes a lock until the end of the transaction. */
   lock(transaction: StoreTransaction, key: string, mode: LockMode): void {
     let lock = this.locks.get(key)
     if (lock === undefined) {
-      lock = { holders: new Map(), waiting: [] }
+      lock = { holders: [], waiting: [], takenAs: 0 }
       this.locks.set(key, lock)
     }
-    for (const [holder, held] of lock.holders)
-      if (holder !== transaction && (mode === 'exclusive' || held === 'exclusive')) throw new LockWait(key)
-    if (lock.holders.get(transaction) !== 'exclusive') lock.holders.set(transaction, mode)
+    const { holders } = lock
+    for (const other of holders)
+      if (other.transaction !== transaction && (mode === 'exclusive' || other.mode === 'exclusive'))
+        throw new LockWait(key)
+    const own = holders.find((holder) => holder.transaction === transaction)
+    if (own !== undefined) {
+      if (mode === 'exclusive') own.mode = mode
+      return
+    }
+    if (holders.length === 0 && lock.waiting.length === 0) lock.takenAs = ++this.lastTaken
+    holders.push({ transaction, mode })
+    transaction.locks ??= []
+    transaction.locks.push(lock)
   }
 
   private assertOpen(transaction: StoreTransaction): void {
@@ -238,18 +268,23 @@ export class Store {
 
   private end(transaction: StoreTransaction): void {
     transaction.isOver = true
-    this.open.delete(transaction)
-    this.writers.delete(transaction)
-    for (const [key, lock] of this.locks) {
-      if (!lock.holders.delete(transaction)) continue
-      for (const wake of lock.waiting.splice(0)) wake()
-      if (lock.holders.size === 0 && lock.waiting.length === 0) this.locks.delete(key)
+    remove(this.open, transaction)
+    remove(this.writers, transaction)
+    const { locks } = transaction
+    if (locks === undefined) return
+    for (const { holders, waiting } of locks.sort((a, b) => a.takenAs - b.takenAs)) {
+      holders.splice(
+        holders.findIndex((holder) => holder.transaction === transaction),
+        1,
+      )
+      for (const wake of waiting.splice(0)) wake()
     }
+    transaction.locks = undefined
   }
 
   private async waitFor(transaction: StoreTransaction, key: string): Promise<void> {
     const lock = this.locks.get(key)
-    if (lock === undefined) return
+    if (lock === undefined || lock.holders.length === 0) return
     transaction.waitsFor = key
     this.assertNoDeadlock(transaction, key)
     const process = this.machine.process!
@@ -258,12 +293,12 @@ export class Store {
     const limit = process.later(lockTimeoutMs, () =>
       reject(storeError('55P03', 'canceling statement due to lock timeout')),
     )
-    for (const holder of lock.holders.keys()) this.watchIdle(process, holder)
+    for (const holder of lock.holders) this.watchIdle(process, holder.transaction)
     try {
       await promise
       this.assertOpen(transaction)
     } finally {
-      limit.isCanceled = true
+      limit.cancel()
       transaction.waitsFor = undefined
     }
   }
@@ -281,7 +316,8 @@ export class Store {
 
   private assertNoDeadlock(transaction: StoreTransaction, key: string): void {
     const seen = new Set([transaction])
-    const holdersOf = (wanted: string) => [...(this.locks.get(wanted)?.holders.keys() ?? [])]
+    const holdersOf = (wanted: string) =>
+      (this.locks.get(wanted)?.holders ?? []).map((holder) => holder.transaction)
     const leadsBack = (wanted: string): boolean =>
       holdersOf(wanted).some((holder) => {
         if (seen.has(holder)) return holder === transaction
@@ -303,7 +339,7 @@ export class StoreView {
   readonly tables: Tables
   private readonly store: Store
   private readonly transaction: StoreTransaction
-  private readonly before: [Map<string, Change>, string, Change, boolean][] = []
+  private before: [Map<string, Change>, string, Change, boolean][] | undefined
 
   constructor(store: Store, transaction: StoreTransaction) {
     this.store = store
@@ -389,7 +425,7 @@ export class StoreView {
 
   /** Undoes the changes of this statement. */
   undo(): void {
-    for (const [changes, key, row, wasChanged] of this.before.reverse())
+    for (const [changes, key, row, wasChanged] of this.before?.reverse() ?? [])
       if (wasChanged) changes.set(key, row)
       else changes.delete(key)
   }
@@ -397,9 +433,14 @@ export class StoreView {
   private change<Row>(table: Table<Row>, key: string, row: Row | undefined): void {
     this.lock(`${table.name} ${key}`)
     const tableOf = table as Table<unknown>
-    const { changes: all } = this.transaction
-    const changes = all.get(tableOf) ?? new Map<string, Change>()
-    all.set(tableOf, changes)
+    const { transaction } = this
+    if (transaction.changes === noChanges) transaction.changes = new Map()
+    let changes = transaction.changes.get(tableOf)
+    if (changes === undefined) {
+      changes = new Map()
+      transaction.changes.set(tableOf, changes)
+    }
+    this.before ??= []
     this.before.push([changes, key, changes.get(key), changes.has(key)])
     changes.set(key, row)
   }
