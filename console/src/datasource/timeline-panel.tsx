@@ -11,13 +11,13 @@ import {
 } from '../cluster/index.ts'
 import { IngestHint } from '../ingest-hint/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
+import { Empty, formatTime, Name, TierName } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
 import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
 import { parseList } from './parsed-rules.ts'
 import { ruleBands } from './rule-bands.ts'
-import { describeRule, partsOf, replicantsOf } from './rule-text.ts'
+import { applyingRulesText, partsOf, replicantsOf, ruleLabel } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
 import { UnusedSegments } from './unused-segments.tsx'
 import type { RulesEdit } from './use-rules-edit.ts'
@@ -94,7 +94,7 @@ export function TimelinePanel(input: PanelInput) {
         view={view}
         cursor={cursor}
         rangeAt={rangeAt}
-        bands={edit.isEdited ? bandsAfter : bandsNow}
+        isOutdated={isOutdated}
         lanes={cells}
         colors={colors}
       />
@@ -182,16 +182,14 @@ function useBands(
     const boundaries = new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
     return ruleBands(boundaries, range).map(({ start, end, index }) => {
       const rule = own[index] ?? defaults[index - own.length] ?? { type: 'loadForever' }
-      const { action } = partsOf(rule.type)
-      const { where } = describeRule(rule)
-      const isOwn = index < own.length
+      const isDefault = index >= own.length
       return {
         start,
         end,
-        label: `${isOwn ? index : 'default'} ${action === 'load' ? visible(where) : action}`,
+        label: ruleLabel({ index, isDefault, rule }),
         color: colors.get(Object.keys(replicantsOf(rule))[0] ?? ''),
-        isDrop: action === 'drop',
-        isDefault: !isOwn,
+        isDrop: partsOf(rule.type).action === 'drop',
+        isDefault,
       }
     })
   }, [own, defaults, now, range, colors])
@@ -259,14 +257,14 @@ function CursorDetails({
   view,
   cursor,
   rangeAt,
-  bands,
+  isOutdated,
   lanes,
   colors,
 }: {
   readonly view: PreviewView
   readonly cursor: number | undefined
   rangeAt(bucket: number): TimeRange
-  readonly bands: readonly BandRule[]
+  readonly isOutdated: boolean
   readonly lanes: readonly Lane[]
   readonly colors: ReadonlyMap<string, number>
 }) {
@@ -274,7 +272,7 @@ function CursorDetails({
   if (cursor === undefined || !buckets || cursor >= buckets.count)
     return <p className="details hint">Hover over the timeline, or press ← and →, to see the numbers.</p>
   const { start, end } = rangeAt(cursor)
-  const band = bands.find((one) => (start + end) / 2 >= one.start && (start + end) / 2 < one.end)
+  const rules = !isOutdated && view.rules && applyingRulesText(view.rules, cursor)
   const lost = buckets.unqueryable[cursor]!
   return (
     <p className="details numbers" role="status">
@@ -290,7 +288,7 @@ function CursorDetails({
         </span>
       ))}
       {lost > 0 && <span className="loss-text">{formatBytes(lost)} unqueryable</span>}
-      {band && <span className="dim">in the period of rule {band.label}</span>}
+      {rules && <span className="dim">{rules}</span>}
       {lanes.map(({ label, cells, words }) => {
         const text = words[cells[cursor]!.kind]
         return (

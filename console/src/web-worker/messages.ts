@@ -3,6 +3,7 @@ import type {
   AnsweredSummary,
   PreviewWarning,
   ReplicaLane,
+  RuleLane,
   ServedFigures,
   ServerChanges,
   ServerChangesPreview,
@@ -48,6 +49,8 @@ export interface PreviewView {
   readonly buckets: AnsweredBuckets | undefined
   /** How completely segments are served; undefined if the coordinator computed the preview. */
   readonly replicas: ReplicaLane | undefined
+  /** Which rules apply to the segments; undefined if the coordinator computed the preview. */
+  readonly rules: RuleLane | undefined
   readonly moves: readonly TierMove[] | undefined
   /** From the start of the first segment to the end of the last. */
   readonly extent: TimeRange | undefined

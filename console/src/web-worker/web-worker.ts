@@ -228,6 +228,7 @@ async function previewAtCoordinator(
     assumesSpace: false,
     buckets,
     replicas: undefined,
+    rules: undefined,
     moves: undefined,
     extent:
       buckets && start !== undefined ? { start, end: start + buckets.widthMs * buckets.count } : undefined,

@@ -13,6 +13,7 @@ export { type PreviewedCluster, type PreviewedDatasource, withColumns } from './
 export { type ReplicaLane, replicaLaneOf } from './replica-lane.ts'
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
+export { type ApplyingRule, type RuleLane, ruleLaneOf } from './rule-lane.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 export { lackingSegments, type ServedFigures, servedFiguresOf } from './served-figures.ts'
 export {
