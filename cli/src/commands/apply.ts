@@ -47,8 +47,11 @@ export function addApply(program: Command): void {
     .option('--timeout <seconds>', 'How long to wait for each phase, in seconds', '3600')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
     .addOption(overridePolicyOption())
-    .option('--author <name>', 'Author for the audit history')
-    .option('--comment <text>', 'Comment for the audit history; the plan ID is appended')
+    .option('--author <name>', 'Author for the audit history (default: that of the saved plan, if any)')
+    .option(
+      '--comment <text>',
+      'Comment for the audit history (default: that of the saved plan, if any); the plan ID is appended',
+    )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -68,15 +71,14 @@ Examples:
     )
     .action(async (target: string | undefined, options: ApplyOptions) => {
       const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
-      const [{ auditHeaders }, { commentOf }, { planIdLength }] = await Promise.all([
+      const [{ auditHeaders }, { commentOf, planIdLength }] = await Promise.all([
         import('../rules/index.ts'),
-        import('../plan/index.ts'),
         import('@svc/domain/saved-plan'),
       ])
+      const auditOf = (note: Pick<ApplyOptions, 'author' | 'comment'>, planId: string) =>
+        auditHeaders({ ...note, commentSuffix: ` ${commentOf(planId)}` })
       const { author, comment } = options
-      const auditOf = (text: string | undefined, planId: string) =>
-        auditHeaders({ author, comment: text, commentSuffix: ` ${commentOf(planId)}` })
-      auditOf(comment, '0'.repeat(planIdLength))
+      auditOf(options, '0'.repeat(planIdLength))
       const policy = await policyIn(options.policy)
       const opened = await openSource(target, options)
       const { client, plan, remaining, reverts } = opened
@@ -91,7 +93,11 @@ Examples:
         process.exitCode = exitStatus.failed
         return
       }
-      const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
+      const note = {
+        author: author ?? plan.author,
+        comment: comment ?? plan.comment ?? defaultComment(reverts),
+      }
+      const headers = auditOf(note, plan.id)
       const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options, checkPolicy })
       const unrestored = reverts && (await findUnrestored(client, reverts, options))
       printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
