@@ -8,9 +8,10 @@ import { refreshMs } from './refresh-ms.ts'
 export const watchMs = refreshMs / 2
 
 /** The active faults of a simulation. */
-export const useFaults = () =>
+export const useFaults = (isNeeded = true) =>
   useQuery({
     queryKey: ['faults'],
+    enabled: isNeeded,
     queryFn: () => fetchJson<readonly AnsweredFault[]>(faultsPath),
     refetchInterval: watchMs,
   })
