@@ -137,6 +137,8 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             dataSource={dataSource}
             edit={edit}
             stored={own}
+            defaults={defaults}
+            now={inventory.now}
             view={view.data}
             isValid={isValid}
             isOutdated={isOutdated}

@@ -1,6 +1,6 @@
 import { RuleBoundaries, type RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { parseInstant } from '@svc/domain/time'
+import { formatInterval, parseInstant } from '@svc/domain/time'
 import { useMemo, useState } from 'react'
 import { maxCompactionIntervals } from '../answers/index.ts'
 import {
@@ -11,9 +11,9 @@ import {
 } from '../cluster/index.ts'
 import { IngestHint } from '../ingest-hint/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatTime, Name, TierName } from '../ui/index.ts'
+import { Empty, formatDays, formatTime, Name, TierName } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
-import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
+import { compactionCells, type Lane, replicaCells, unusedBeyond, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
 import { parseList } from './parsed-rules.ts'
 import { ruleBands } from './rule-bands.ts'
@@ -66,6 +66,8 @@ export function TimelinePanel(input: PanelInput) {
   )
   if (!buckets || !shown)
     return <NoAxis dataSource={input.dataSource} unused={unused} problem={unusedError?.message} />
+  // A part of the axis that the user has zoomed to does not show everything.
+  const beyond = range === undefined ? unusedBeyond(shown, unused) : undefined
   const start = parseInstant(buckets.start)
   const rangeAt = (bucket: number): TimeRange => ({
     start: start + bucket * buckets.widthMs,
@@ -104,10 +106,27 @@ export function TimelinePanel(input: PanelInput) {
           {formatCount(maxCompactionIntervals)}).
         </p>
       )}
+      {beyond && (
+        <p className="row hint">
+          Some unused segments are outside this time axis (all unused segments:{' '}
+          {formatDays(formatInterval(beyond))}).
+          {/* The coordinator's preview has no parts, so there would be no bars. */}
+          {onExplain && (
+            <button type="button" className="link" onClick={() => onRange(spanOf(shown, beyond))}>
+              Show them
+            </button>
+          )}
+        </p>
+      )}
       <UnusedSegments dataSource={input.dataSource} unused={unused ?? []} />
     </section>
   )
 }
+
+const spanOf = (one: TimeRange, other: TimeRange): TimeRange => ({
+  start: Math.min(one.start, other.start),
+  end: Math.max(one.end, other.end),
+})
 
 const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
   if (!buckets) return undefined

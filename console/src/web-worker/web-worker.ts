@@ -230,6 +230,7 @@ async function previewAtCoordinator(
     replicas: undefined,
     rules: undefined,
     moves: undefined,
+    losses: undefined,
     extent:
       buckets && start !== undefined ? { start, end: start + buckets.widthMs * buckets.count } : undefined,
     tookMs: performance.now() - startedAt,
