@@ -464,13 +464,16 @@ describe('the console', { skip }, () => {
     const { latestStatus } = await cluster.router.get<{
       latestStatus: { intervalCountAwaitingCompaction: number }[]
     }>(status)
-    await page.getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} intervals`).first().waitFor()
+    await page
+      .getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} segment intervals`)
+      .first()
+      .waitFor()
     await page.getByRole('group', { name: /Compaction calendar/ }).focus()
     // The same intervals in the order of each policy.
     for (const policy of ['Newest segments first', 'Most fragmented intervals first'])
       await page
         .getByRole('region', { name: policy })
-        .getByText(/^(Selected: \d+ intervals? \(.*\), in this order:|No interval is selected\.)$/)
+        .getByText(/^(Selected: \d+ task intervals? \(.*\), in this order:|No task interval is selected\.)$/)
         .waitFor()
     await page.getByRole('region', { name: 'Newest segments first' }).getByText('in use').waitFor()
     for (let week = 0; week < 5; week += 1) await page.keyboard.press('ArrowLeft')

@@ -172,7 +172,7 @@ function LossesOfEdit({ view }: { readonly view: PreviewView }) {
   const { losses, answer } = view
   if (losses === undefined) return <Loss effects={answer.summary.effects} />
   const { atTime, atOnce } = losses
-  const anyway = lostMost(atTime.anyway)
+  const anyway = shownLossOf(atTime.anyway)
   return (
     <>
       <Loss effects={atTime.added} />
@@ -188,14 +188,15 @@ function LossesOfEdit({ view }: { readonly view: PreviewView }) {
   )
 }
 
-const lostMost = ({ unqueryable, unused }: LostSegments) => (unqueryable.segments > 0 ? unqueryable : unused)
+const shownLossOf = ({ unqueryable, unused }: LostSegments) =>
+  unqueryable.segments > 0 ? unqueryable : unused
 
 const amountOf = ({ days, segments }: LostSegments['unused']): string =>
   days === null ? countOf(segments, 'segment') : countOf(days, 'day')
 
 function Loss({ effects, when = '' }: { readonly effects: LostSegments; readonly when?: string }) {
   const { unused } = effects
-  const lost = lostMost(effects)
+  const lost = shownLossOf(effects)
   if (lost.segments === 0) return null
   const { days, interval, segments } = lost
   const isOne = (days ?? segments) === 1

@@ -1,7 +1,7 @@
 import type { ApplyingRule, RuleLane } from '@svc/domain/preview'
 import { type Rule, type RuleJson, regionOf } from '@svc/domain/rules'
 import { countOf, formatList } from '@svc/domain/text'
-import { formatTime, visible } from '../formats/index.ts'
+import { formatRange, formatTime, visible } from '../formats/index.ts'
 
 /** What a rule does, in the order of the choices of a form. */
 export const actions = ['load', 'drop', 'broadcast'] as const
@@ -85,7 +85,7 @@ export function datesOf(rule: Rule, now: number): string {
   if (startFrom > -Infinity && endUpTo < Infinity && future === '')
     return `entirely between ${formatTime(startFrom)} and ${formatTime(endUpTo)}`
   if (endAfter > -Infinity && startBefore < Infinity && future === '')
-    return `${formatTime(endAfter)} to ${formatTime(startBefore)}`
+    return formatRange({ start: endAfter, end: startBefore })
   if (endAfter > -Infinity) return `since ${dayOrTime(endAfter)}${future}`
   if (startFrom > -Infinity) return `starts on or after ${dayOrTime(startFrom)}${future}`
   if (endUpTo < Infinity) return `ends before ${dayOrTime(endUpTo)}`

@@ -1,6 +1,6 @@
 import { RuleBoundaries, type RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { formatInterval, parseInstant } from '@svc/domain/time'
+import { parseInstant } from '@svc/domain/time'
 import { useMemo, useState } from 'react'
 import { maxCompactionIntervals } from '../answers/index.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../cluster/index.ts'
 import { IngestHint } from '../ingest-hint/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatDays, formatTime, Name, TierName } from '../ui/index.ts'
+import { Empty, formatRange, Name, TierName } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
 import { compactionCells, type Lane, replicaCells, unusedBeyond, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
@@ -100,28 +100,39 @@ export function TimelinePanel(input: PanelInput) {
         lanes={cells}
         colors={colors}
       />
-      {compaction && !compaction.runs && (
-        <p className="hint">
-          Compaction is not shown because there are {formatCount(compaction.intervalCount)} intervals (max{' '}
-          {formatCount(maxCompactionIntervals)}).
-        </p>
-      )}
-      {beyond && (
-        <p className="row hint">
-          Some unused segments are outside this time axis (all unused segments:{' '}
-          {formatDays(formatInterval(beyond))}).
-          {/* The coordinator's preview has no parts, so there would be no bars. */}
-          {onExplain && (
-            <button type="button" className="link" onClick={() => onRange(spanOf(shown, beyond))}>
-              Show them
-            </button>
-          )}
-        </p>
-      )}
+      {compaction && !compaction.runs && <NoCompactionLane intervalCount={compaction.intervalCount} />}
+      {beyond && <UnusedBeyond range={beyond} onShow={onExplain && (() => onRange(spanOf(shown, beyond)))} />}
       <UnusedSegments dataSource={input.dataSource} unused={unused ?? []} />
     </section>
   )
 }
+
+const NoCompactionLane = ({ intervalCount }: { readonly intervalCount: number }) => (
+  <p className="hint">
+    Compaction is not shown because there are {formatCount(intervalCount)} intervals (max{' '}
+    {formatCount(maxCompactionIntervals)}).
+  </p>
+)
+
+/** Says that unused data is outside the time axis. */
+const UnusedBeyond = ({
+  range,
+  onShow,
+}: {
+  /** From the first to the last unused data. */
+  readonly range: TimeRange
+  /** Undefined for a preview of the coordinator, which has no parts, so there would be no bars. */
+  readonly onShow: (() => void) | undefined
+}) => (
+  <p className="row hint">
+    Some unused segments are outside this time axis. All of them: {formatRange(range)}.
+    {onShow && (
+      <button type="button" className="link" onClick={onShow}>
+        Show them
+      </button>
+    )}
+  </p>
+)
 
 const spanOf = (one: TimeRange, other: TimeRange): TimeRange => ({
   start: Math.min(one.start, other.start),
@@ -295,9 +306,7 @@ function CursorDetails({
   const lost = buckets.unqueryable[cursor]!
   return (
     <p className="details numbers" role="status">
-      <b>
-        {formatTime(start)} to {formatTime(end)}
-      </b>
+      <b>{formatRange({ start, end })}</b>
       {Object.entries(buckets.tiers).map(([tier, { before, after }]) => (
         <span key={tier}>
           <TierName tier={tier} colors={colors} /> {formatBytes(after[cursor]!)}
