@@ -248,9 +248,12 @@ describe('the console', { skip }, () => {
     const count = (await cluster.router.get<string[]>(`${path}/segments`)).length
     await cluster.router.post(`${rulesPath}/flights`, [{ type: 'dropForever' }])
     await waitUntil('the segments are unused', async () => (await unusedCount()) === count)
-    await cluster.router.post(`${rulesPath}/flights`, [])
     await page.getByRole('link', { name: 'Datasources', exact: true }).click()
     await page.getByRole('link', { name: 'flights', exact: true }).click()
+    await page.getByRole('button', { name: 'Remove rule 0' }).click()
+    await page.getByText(`These rules also keep ${count} unused segments`).waitFor()
+    await page.getByRole('button', { name: 'unused segments', exact: true }).click()
+    await cluster.router.post(`${rulesPath}/flights`, [])
     await page.getByRole('button', { name: 'Mark segments as used if the rules keep them' }).click()
     await page.getByText(`Marked ${count} segments as used.`).waitFor()
     assert.equal(await unusedCount(), 0)
