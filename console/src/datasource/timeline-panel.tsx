@@ -64,10 +64,10 @@ export function TimelinePanel(input: PanelInput) {
         : [],
     [buckets, view.replicas, compaction?.runs, unused],
   )
+  // A part of the axis that the user has zoomed to does not show everything.
+  const beyond = useUnusedBeyond(range === undefined ? shown : undefined, unused)
   if (!buckets || !shown)
     return <NoAxis dataSource={input.dataSource} unused={unused} problem={unusedError?.message} />
-  // A part of the axis that the user has zoomed to does not show everything.
-  const beyond = range === undefined ? unusedBeyond(shown, unused) : undefined
   const start = parseInstant(buckets.start)
   const rangeAt = (bucket: number): TimeRange => ({
     start: start + bucket * buckets.widthMs,
@@ -104,6 +104,18 @@ export function TimelinePanel(input: PanelInput) {
       {beyond && <UnusedBeyond range={beyond} onShow={onExplain && (() => onRange(spanOf(shown, beyond)))} />}
       <UnusedSegments dataSource={input.dataSource} unused={unused ?? []} />
     </section>
+  )
+}
+
+/** Returns the time of all unused data if some of it is outside the time axis. */
+function useUnusedBeyond(
+  axis: TimeRange | undefined,
+  unused: readonly UnusedSegment[] | undefined,
+): TimeRange | undefined {
+  const { start, end } = axis ?? {}
+  return useMemo(
+    () => (start === undefined || end === undefined ? undefined : unusedBeyond({ start, end }, unused)),
+    [start, end, unused],
   )
 }
 
