@@ -92,6 +92,7 @@ describe('what happened between two observations', () => {
   const calm: Observation = {
     servers: new Set(['historical h:1', 'historical h:2']),
     leaders: { coordinator: 'c:1' },
+    isReachable: true,
     isSettled: true,
     unserved: 0,
     faults: new Set(),
@@ -104,6 +105,7 @@ describe('what happened between two observations', () => {
     ['nothing', {}, []],
     ['a fault', { faults: new Set(['killed (h:1)']) }, [/^Fault started: killed \(h:1\)\.$/]],
     ['a missing server', { servers: new Set(['historical h:2']) }, [/^Server historical h:1 is missing\.$/]],
+    ['a killed leader', { isReachable: false }, [/^The coordinator leader does not respond\.$/]],
     ['another leader', { leaders: { coordinator: 'c:2' } }, [/^The coordinator leader is now c:2\.$/]],
     ['lost segments', { unserved: 3, isSettled: false }, [/^3 segments are not served/, /no longer settled/]],
   ]

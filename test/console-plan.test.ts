@@ -11,6 +11,7 @@ const edit = {
   cluster: 'https://router',
   clusterId: 'one',
   createdAt: '2026-01-01T00:00:00.000Z',
+  note: { author: 'Ada', comment: ' ticket\n4711 ' },
   dataSource: 'wiki.ä "x"',
   before: [loadForever],
   after: [dropForever],
@@ -31,6 +32,22 @@ test('the command line applies a plan that the console saved, as long as the rul
   assert.deepEqual([open.length, conflicts], [1, []])
   const changed = liveWith({ ...edit.stored, _default: [dropForever] })
   assert.deepEqual(stateOfPlan(plan, changed).conflicts, ['rules._default'])
+})
+
+test('the command line uses the author and the comment that were written in the console', async () => {
+  const text = planText(await planOfEdit(edit))
+  const { author, comment } = parsePlan(JSON.parse(text), 'plan.json')
+  assert.deepEqual([author, comment], ['Ada', 'ticket 4711'])
+  assert.deepEqual((await rulesInPlan(text)).note, { author, comment })
+})
+
+test('the command line refuses a plan whose comment cannot be sent', () => {
+  const plan = { cluster: 'x', createdAt: edit.createdAt, changes: [], losses: {}, read: {} }
+  for (const comment of ['two\nlines', 'x'.repeat(1001)])
+    assert.throws(
+      () => parsePlan(planOf({ ...plan, comment }), 'plan.json'),
+      /for \[comment\]: expected text of at most/,
+    )
 })
 
 test('the console opens a plan that the command line saved, and refuses one that was edited', async () => {

@@ -1,6 +1,6 @@
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
-import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
+import { useCaller, useConnection, useInventory, useIsCut, useLiveUpdates } from './cluster/index.ts'
 import { UnsavedEdits } from './drafts/index.ts'
 import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
@@ -211,11 +211,12 @@ function Connection() {
   const isLost = isError || lostAt !== undefined
   // A leader that does not know the cluster yet refuses to return its inventory.
   const isReached = lostAt === undefined && error instanceof RequestFailure && error.status >= 500
+  const isCut = useIsCut(isReached)
   return (
     <div className="connection" role="status">
       {isLost ? (
         <span className="stale" title={error?.message ?? message}>
-          {isReached ? 'Waiting for the leader' : 'No connection'}
+          {isCut ? 'A fault cuts off servers' : isReached ? 'Waiting for the leader' : 'No connection'}
           {time === undefined ? '' : `, last update ${formatMinute(lostAt ?? dataUpdatedAt)}`}
         </span>
       ) : (

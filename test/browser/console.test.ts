@@ -248,9 +248,12 @@ describe('the console', { skip }, () => {
     const count = (await cluster.router.get<string[]>(`${path}/segments`)).length
     await cluster.router.post(`${rulesPath}/flights`, [{ type: 'dropForever' }])
     await waitUntil('the segments are unused', async () => (await unusedCount()) === count)
-    await cluster.router.post(`${rulesPath}/flights`, [])
     await page.getByRole('link', { name: 'Datasources', exact: true }).click()
     await page.getByRole('link', { name: 'flights', exact: true }).click()
+    await page.getByRole('button', { name: 'Remove rule 0' }).click()
+    await page.getByText(`These rules also keep ${count} unused segments`).waitFor()
+    await page.getByRole('button', { name: 'unused segments', exact: true }).click()
+    await cluster.router.post(`${rulesPath}/flights`, [])
     await page.getByRole('button', { name: 'Mark segments as used if the rules keep them' }).click()
     await page.getByText(`Marked ${count} segments as used.`).waitFor()
     assert.equal(await unusedCount(), 0)
@@ -464,13 +467,16 @@ describe('the console', { skip }, () => {
     const { latestStatus } = await cluster.router.get<{
       latestStatus: { intervalCountAwaitingCompaction: number }[]
     }>(status)
-    await page.getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} intervals`).first().waitFor()
+    await page
+      .getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} segment intervals`)
+      .first()
+      .waitFor()
     await page.getByRole('group', { name: /Compaction calendar/ }).focus()
     // The same intervals in the order of each policy.
     for (const policy of ['Newest segments first', 'Most fragmented intervals first'])
       await page
         .getByRole('region', { name: policy })
-        .getByText(/^(Selected: \d+ intervals? \(.*\), in this order:|No interval is selected\.)$/)
+        .getByText(/^(Selected: \d+ task intervals? \(.*\), in this order:|No task interval is selected\.)$/)
         .waitFor()
     await page.getByRole('region', { name: 'Newest segments first' }).getByText('in use').waitFor()
     for (let week = 0; week < 5; week += 1) await page.keyboard.press('ArrowLeft')

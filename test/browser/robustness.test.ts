@@ -461,8 +461,11 @@ describe('the console, when something unusual happens', { skip }, () => {
     await supervisors.getByRole('button', { name: 'Resume', exact: true }).click()
     await supervisors.getByRole('button', { name: 'Suspend…' }).waitFor()
     assert.deepEqual(await isSuspended(), [false])
-    await cluster.router.post(`${supervisorPath}/autocompact__wikipedia/terminate`, undefined)
+    // The coordinator runs compaction again.
     await cluster.router.post(clusterConfigPath, before)
+    await supervisors.getByText(/^These supervisors submit no tasks/).waitFor()
+    await supervisors.getByText('scheduler stopped').waitFor()
+    await cluster.router.post(`${supervisorPath}/autocompact__wikipedia/terminate`, undefined)
   })
 
   test('shows nothing of the last user to the next one', async () => {

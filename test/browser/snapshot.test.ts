@@ -339,6 +339,27 @@ describe('the console without a cluster', { skip }, () => {
     await page.getByRole('button', { name: /Load by period P7D/ }).click()
   })
 
+  test('names the rule that applies to the segments under the cursor', async () => {
+    await page.getByRole('group', { name: /Time axis/ }).focus()
+    await page.keyboard.press('End')
+    await page.getByText('rule 0 hot ×2 applies').waitFor()
+  })
+
+  test('separates the losses of an edit in the future from those of the current rules', async () => {
+    await page.getByRole('button', { name: /Load by period P13M/ }).click()
+    await page.getByLabel(/^Period/).fill('P1Y')
+    for (let month = 0; month < 3; month += 1) await page.getByRole('button', { name: '+1 month' }).click()
+    await page.getByText(/^\d+ days become unqueryable/).waitFor()
+    await page.getByText(/^With or without the edit, \d+ days are unqueryable/).waitFor()
+    // A longer period loses nothing more than the current rules do.
+    await page.getByLabel(/^Period/).fill('P14M')
+    await page.getByText(/days become unqueryable/).waitFor({ state: 'detached' })
+    await page.getByText(/^With or without the edit, \d+ days are unqueryable/).waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await page.getByRole('button', { name: /Load by period P13M/ }).click()
+  })
+
   test('previews an edit, and shares it as a link that never reaches a server', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByRole('button', { name: /Load by period P13M/ }).click()

@@ -19,13 +19,17 @@ import { withParts } from './plan-options.ts'
 import { clusterViolation, policyIn, policyViolationsOf, policyWarnings } from './plan-policy.ts'
 import { printWarnings } from './rules-output.ts'
 
-interface ApplyOptions extends ApplySource, OverridePolicyOption {
+interface ApplyOptions extends ApplySource, OverridePolicyOption, AuditNote {
   readonly yes?: boolean
   readonly wait: boolean
   readonly timeout: string
   readonly policy?: string
-  readonly author?: string
-  readonly comment?: string
+}
+
+/** Author and comment for the audit history. */
+interface AuditNote {
+  readonly author?: string | undefined
+  readonly comment?: string | undefined
 }
 
 /** Adds `./svc apply`. */
@@ -47,8 +51,11 @@ export function addApply(program: Command): void {
     .option('--timeout <seconds>', 'How long to wait for each phase, in seconds', '3600')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
     .addOption(overridePolicyOption())
-    .option('--author <name>', 'Author for the audit history')
-    .option('--comment <text>', 'Comment for the audit history; the plan ID is appended')
+    .option('--author <name>', 'Author for the audit history (default: that of the saved plan, if any)')
+    .option(
+      '--comment <text>',
+      'Comment for the audit history (default: that of the saved plan, if any); the plan ID is appended',
+    )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -68,15 +75,7 @@ Examples:
     )
     .action(async (target: string | undefined, options: ApplyOptions) => {
       const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
-      const [{ auditHeaders }, { commentOf }, { planIdLength }] = await Promise.all([
-        import('../rules/index.ts'),
-        import('../plan/index.ts'),
-        import('@svc/domain/saved-plan'),
-      ])
-      const { author, comment } = options
-      const auditOf = (text: string | undefined, planId: string) =>
-        auditHeaders({ author, comment: text, commentSuffix: ` ${commentOf(planId)}` })
-      auditOf(comment, '0'.repeat(planIdLength))
+      await assertAuditNote(options)
       const policy = await policyIn(options.policy)
       const opened = await openSource(target, options)
       const { client, plan, remaining, reverts } = opened
@@ -91,11 +90,35 @@ Examples:
         process.exitCode = exitStatus.failed
         return
       }
-      const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
+      const headers = await auditHeadersOf(options, opened)
       const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options, checkPolicy })
       const unrestored = reverts && (await findUnrestored(client, reverts, options))
       printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
+}
+
+/** Throws invalidInput if the audit history has no room for the author or the comment. */
+async function assertAuditNote(note: AuditNote): Promise<void> {
+  const { planIdLength } = await import('@svc/domain/saved-plan')
+  await auditHeadersFor(note, '0'.repeat(planIdLength))
+}
+
+/** Returns the headers with the author and the comment: those of the options, or else those of the plan. */
+const auditHeadersOf = ({ author, comment }: AuditNote, { plan, reverts }: OpenedPlan) =>
+  auditHeadersFor(
+    { author: author ?? plan.author, comment: comment ?? plan.comment ?? defaultComment(reverts) },
+    plan.id,
+  )
+
+async function auditHeadersFor(
+  { author, comment }: AuditNote,
+  planId: string,
+): Promise<Readonly<Record<string, string>>> {
+  const [{ auditHeaders }, { commentOf }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('@svc/domain/saved-plan'),
+  ])
+  return auditHeaders({ author, comment, commentSuffix: ` ${commentOf(planId)}` })
 }
 
 const defaultComment = (reverts: Plan | undefined): string =>

@@ -5,6 +5,7 @@ import {
   digestOf,
   keyOf,
   type Loss,
+  maxPlanTextLength,
   type PlanFile,
 } from '@svc/domain/saved-plan'
 import { formatBytes, formatCount } from '@svc/domain/text'
@@ -12,6 +13,7 @@ import { readInstant } from '@svc/domain/time'
 import {
   byName,
   converted,
+  hasControlCharacter,
   isJsonObject,
   omittable,
   type Reader,
@@ -207,6 +209,12 @@ const readTime: Reader<string> = (json, field) => {
   return json as string
 }
 
+/** Reads a text that is sent in an HTTP header. */
+const readAuditText: Reader<string> = (json, field) => {
+  if (typeof json === 'string' && json.length <= maxPlanTextLength && !hasControlCharacter(json)) return json
+  throw refuse(field, json, `text of at most ${maxPlanTextLength} characters without control characters`)
+}
+
 const readPlanFields = readFields<Plan>({
   version: (json, field) => {
     if (json !== 1) throw refuse(field, json, '[1], the plan format of this version of svc')
@@ -216,6 +224,8 @@ const readPlanFields = readFields<Plan>({
   cluster: readText,
   clusterId: omittable(readText),
   createdAt: readTime,
+  author: omittable(readAuditText),
+  comment: omittable(readAuditText),
   changes: readList(readChange, { max: 1_000_000 }),
   losses: byName(readLoss),
   unusedSegments: omittable(
@@ -227,11 +237,14 @@ const readPlanFields = readFields<Plan>({
 
 /** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
 export function parsePlan(json: unknown, source: string): Plan {
-  const { version, id, cluster, clusterId, unusedSegments, parts, ...others } = readPlanFields(json, '')
+  const { version, id, cluster, clusterId, author, comment, unusedSegments, parts, ...others } =
+    readPlanFields(json, '')
   const contents = {
     cluster,
     ...(clusterId === undefined ? {} : { clusterId }),
     ...others,
+    ...(author === undefined ? {} : { author }),
+    ...(comment === undefined ? {} : { comment }),
     ...(unusedSegments === undefined ? {} : { unusedSegments }),
     ...(parts === undefined ? {} : { parts }),
   }

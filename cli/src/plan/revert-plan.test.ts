@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
 import { canonicalJson } from '@svc/domain/json'
 import { readRulesPolicy } from '@svc/domain/rules-policy'
-import { planText } from '@svc/domain/saved-plan'
+import { commentOf, planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
@@ -14,7 +14,6 @@ import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
 import {
   applySteps,
-  commentOf,
   compareFiles,
   findAppliedPlan,
   interruptedNotices,

@@ -1,4 +1,5 @@
 import { forbidden, notFound } from '@svc/domain/failure'
+import { commentOf } from '@svc/domain/saved-plan'
 import { formatCount } from '@svc/domain/text'
 import type { ClusterClient } from '../client/index.ts'
 import { type Change, fieldAt, isField, type Plan, progressOf, valueAt } from '../declared-state/index.ts'
@@ -107,9 +108,6 @@ function assertInHistory(
     `Plan [${id}] was not applied to this cluster: the last ${formatCount(maxChanges)} changes in the audit history of [${missing.map(({ path }) => fieldAt(path)).join('], [')}] include none with the comment [${commentOf(id)}]. Nothing was reverted. To restore earlier rules and their segments, use ./svc rules revert.`,
   )
 }
-
-/** What is added to the comment of each change of a plan. */
-export const commentOf = (planId: string): string => `(plan ${planId})`
 
 // Few enough for one request.
 const maxIdsPerRequest = 1000

@@ -1,5 +1,5 @@
 import { useServerCertificates } from '../cluster/index.ts'
-import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
+import { formatAge, formatSpan, Name, Problem, Sideways } from '../ui/index.ts'
 import { certificateRows } from './certificate-rows.ts'
 
 /** The certificates that the servers present, those with problems and those that expire first at the top. */
@@ -14,7 +14,7 @@ export function Certificates() {
       <p className="hint">
         The certificates that servers present to each other, as the coordinator sees them.
       </p>
-      <div className="sideways" tabIndex={0} role="group" aria-label="List of certificates">
+      <Sideways label="List of certificates">
         <table className="names">
           <thead>
             <tr>
@@ -50,7 +50,7 @@ export function Certificates() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Sideways>
     </section>
   )
 }

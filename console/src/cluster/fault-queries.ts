@@ -9,9 +9,10 @@ import { refreshMs } from './refresh-ms.ts'
 const minWaitMs = 1000
 
 /** The active faults of a simulation. */
-export const useFaults = () =>
+export const useFaults = (isNeeded = true) =>
   useQuery({
     queryKey: ['faults'],
+    enabled: isNeeded,
     queryFn: () => fetchJson<readonly AnsweredFault[]>(faultsPath),
     refetchInterval: (query) => retryMs(query) || untilNextEndMs(query.state.data),
   })

@@ -16,7 +16,7 @@ import {
 } from '../cluster/index.ts'
 import { compactionAddress, datasourceAddress, nameInAddress } from '../location.ts'
 import { sumOf } from '../sum-of.ts'
-import { Empty, formatDays, formatTime, Name, visible } from '../ui/index.ts'
+import { Empty, formatDays, formatRange, Name, visible } from '../ui/index.ts'
 import { type Calendar, type CalendarCell, type CalendarInterval, calendarOf, yearsOf } from './calendar.ts'
 import { ConfigPanel } from './config-panel.tsx'
 import { DayCalendar } from './day-calendar.tsx'
@@ -181,7 +181,7 @@ function Summary({ listed: { statuses, intervalCount, hasIntervals } }: { readon
         Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
         {awaiting === 0
           ? 'Nothing awaits compaction.'
-          : `${countOf(awaiting, 'interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
+          : `${countOf(awaiting, 'segment interval')} (${formatBytes(sumOf(statuses, (one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
         {cluster &&
           ` Compaction uses at most ${Math.round(cluster.compactionTaskSlotRatio * 100)}% of all task slots${
             cluster.maxCompactionTaskSlots === noSlotLimit
@@ -315,8 +315,7 @@ function CellDetails({
     <div className="cell-details" role="status">
       <p>
         <b>
-          <Name>{dataSource}</Name>, {formatTime(cell.start)}
-          {cell.end - cell.start > dayMs && ` to ${formatTime(cell.end)}`}
+          <Name>{dataSource}</Name>, {formatRange(cell)}
         </b>
         {cell.intervals.length === 0 && ': no data'}
       </p>

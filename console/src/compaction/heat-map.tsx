@@ -3,7 +3,7 @@ import { scaleUtc } from 'd3-scale'
 import { type KeyboardEvent, type MouseEvent, memo, useRef, useState } from 'react'
 import { boxPath } from '../box-path.ts'
 import { sumOf } from '../sum-of.ts'
-import { formatTime, Name, useWidth } from '../ui/index.ts'
+import { formatRange, formatTime, Name, useWidth } from '../ui/index.ts'
 import type { Calendar, CalendarCell } from './calendar.ts'
 
 /** A selected cell: the number of its row and of the cell. */
@@ -191,6 +191,6 @@ function Cell({
 
 /** The time, number of intervals, and size of a cell. */
 export const titleOf = ({ start, end, intervals }: CalendarCell): string =>
-  `${formatTime(start)} to ${formatTime(end)}: ${countOf(intervals.length, 'interval')}, ${formatBytes(
+  `${formatRange({ start, end })}: ${countOf(intervals.length, 'interval')}, ${formatBytes(
     sumOf(intervals, ({ bytes }) => bytes),
   )}`

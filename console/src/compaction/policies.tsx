@@ -15,6 +15,10 @@ export function Policies() {
   return (
     <section aria-labelledby="policies-title">
       <h2 id="policies-title">Policy comparison</h2>
+      <p className="hint">
+        Each task compacts one task interval, which can contain several of the segment intervals that await
+        compaction.
+      </p>
       <div className="columns">
         {policies.map(([type, label]) => (
           <Policy key={type} type={type} label={label} cluster={cluster} />
@@ -48,8 +52,8 @@ function Policy({
       {data && (
         <p className="dim">
           {data.eligible.intervals === 0
-            ? 'No interval is selected.'
-            : `Selected: ${countOf(data.eligible.intervals, 'interval')} (${formatBytes(data.eligible.bytes)}), in this order:`}
+            ? 'No task interval is selected.'
+            : `Selected: ${countOf(data.eligible.intervals, 'task interval')} (${formatBytes(data.eligible.bytes)}), in this order:`}
         </p>
       )}
       {data?.eligible.intervals === 0 && postponed && (

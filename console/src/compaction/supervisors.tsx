@@ -4,10 +4,10 @@ import { type Supervisor, useClusterCompaction, useSupervisors } from '../cluste
 import { send } from '../session/index.ts'
 import { Name, Notice, Problem, useWork } from '../ui/index.ts'
 
-/** The supervisors, if compaction runs as supervisors. */
+/** The supervisors. They are idle unless compaction runs as supervisors. */
 export function Supervisors() {
   const { data: cluster } = useClusterCompaction()
-  const { data: supervisors } = useSupervisors(cluster?.useSupervisors === true)
+  const { data: supervisors } = useSupervisors(cluster !== undefined)
   const queries = useQueryClient()
   const { problem, run } = useWork()
   const [reviewed, setReviewed] = useState<string>()
@@ -22,6 +22,12 @@ export function Supervisors() {
   return (
     <section aria-labelledby="supervisors-title">
       <h2 id="supervisors-title">Supervisors</h2>
+      {cluster?.useSupervisors === false && (
+        <p className="hint">
+          These supervisors submit no tasks, because <code>useSupervisors</code> is false in the cluster
+          configuration: the coordinator runs compaction.
+        </p>
+      )}
       {problem && <Problem>{problem}</Problem>}
       <table>
         <thead>
@@ -39,7 +45,7 @@ export function Supervisors() {
               <th scope="row">
                 <Name>{one.id}</Name>
               </th>
-              <td>{one.state.toLowerCase()}</td>
+              <td>{one.state.toLowerCase().replaceAll('_', ' ')}</td>
               <td className="right">
                 {reviewed === one.id ? (
                   <Review

@@ -11,7 +11,7 @@ import { sumOf } from '../sum-of.ts'
 import {
   BytesCell,
   Empty,
-  formatTime,
+  formatRange,
   Name,
   TierName,
   tierColors,
@@ -189,9 +189,7 @@ function Cells({
       <td className="stack">
         <Share one={one} colors={colors} max={max} />
       </td>
-      <td className="dim numbers">
-        {one.extent ? `${formatTime(one.extent.start)} to ${formatTime(one.extent.end)}` : ''}
-      </td>
+      <td className="dim numbers">{one.extent ? formatRange(one.extent) : ''}</td>
       {isLocal && <td>{stateOf(one)}</td>}
     </>
   )

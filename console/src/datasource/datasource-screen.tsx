@@ -121,13 +121,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
           />
         )}
         {view.data && (
-          <WhatMoves
-            view={view.data}
-            dataSource={dataSource}
-            colors={colors}
-            isEdited={edit.isEdited}
-            isOutdated={isOutdated}
-          />
+          <WhatMoves {...{ dataSource, colors, isOutdated }} view={view.data} isEdited={edit.isEdited} />
         )}
       </div>
       <aside aria-label="Rules and review">
@@ -137,6 +131,8 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             dataSource={dataSource}
             edit={edit}
             stored={own}
+            defaults={defaults}
+            now={inventory.now}
             view={view.data}
             isValid={isValid}
             isOutdated={isOutdated}

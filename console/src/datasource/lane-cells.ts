@@ -61,6 +61,21 @@ export function unusedCells(buckets: AnsweredBuckets, unused: readonly WithInter
   return [{ label: 'unused', cells, words: { hidden: 'unused segments' } }]
 }
 
+/** Returns the time from the first to the last unused data if some of it is outside a range; data without time bounds is ignored. */
+export function unusedBeyond(
+  range: Interval,
+  unused: readonly WithInterval[] | undefined,
+): Interval | undefined {
+  const intervals = (unused ?? [])
+    .map(({ interval }) => parseInterval(interval))
+    .filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end))
+  if (intervals.every(({ start, end }) => start >= range.start && end <= range.end)) return undefined
+  return {
+    start: intervals.reduce((first, { start }) => Math.min(first, start), Infinity),
+    end: intervals.reduce((last, { end }) => Math.max(last, end), -Infinity),
+  }
+}
+
 /** Returns the buckets that an interval overlaps: the first, and the one after the last. */
 function bucketsOf(
   { start, widthMs, count }: AnsweredBuckets,

@@ -31,6 +31,7 @@ export function SavePlanButton({
         cluster: location.origin,
         clusterId: id,
         createdAt: new Date().toISOString(),
+        note: edit.note,
         dataSource,
         before: edit.base,
         after: edit.list,
@@ -95,7 +96,10 @@ export function ReviewTitle({
       const plan = await rulesInPlan(await file.text())
       const lists = [...plan.changes].map(([name, { after }]) => [name, after as Rules] as const)
       const own = plan.changes.get(dataSource)?.after as Rules | undefined
-      if (own !== undefined) edit.step({ kind: 'replace', list: own })
+      if (own !== undefined) {
+        edit.step({ kind: 'replace', list: own })
+        if (plan.note.author !== '' || plan.note.comment !== '') edit.step({ kind: 'note', note: plan.note })
+      }
       setProblem(lists.length === 0 ? 'The plan changes no rules.' : undefined)
       const isStored = own !== undefined && sameRules(own, stored)
       const others = lists.filter(([name]) => name !== dataSource)

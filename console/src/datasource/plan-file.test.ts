@@ -8,6 +8,7 @@ const textOfPlan = async (after: readonly object[]): Promise<string> =>
       cluster: 'https://router.example:9088',
       clusterId: 'test',
       createdAt: '2026-01-01T00:00:00.000Z',
+      note: { author: '', comment: '' },
       dataSource: 'wikipedia',
       before: [],
       after,

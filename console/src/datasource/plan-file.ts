@@ -3,10 +3,12 @@ import {
   keyOf,
   type Loss,
   losesSegments,
+  maxPlanTextLength,
   type PlanContents,
   type PlanFile,
   shortDigest,
 } from '@svc/domain/saved-plan'
+import type { ChangeNote } from './rules-draft.ts'
 import { isRuleList } from './rules-encoding.ts'
 
 /** An edit of the rules of a datasource, and what it depends on. */
@@ -16,6 +18,8 @@ export interface EditToSave {
   readonly clusterId: string
   /** ISO 8601. */
   readonly createdAt: string
+  /** The author and the comment for the audit history; empty if there are none. */
+  readonly note: ChangeNote
   readonly dataSource: string
   readonly before: readonly object[]
   readonly after: readonly object[]
@@ -30,7 +34,13 @@ async function digestOf(value: unknown): Promise<string> {
 }
 
 /** Returns an edit as a plan that ./svc apply accepts. Browsers only compute its ID on pages that were loaded securely. */
-export async function planOfEdit({ dataSource, before, after, ...edit }: EditToSave): Promise<PlanFile> {
+export async function planOfEdit({
+  dataSource,
+  before,
+  after,
+  note,
+  ...edit
+}: EditToSave): Promise<PlanFile> {
   const digests = Object.entries(edit.stored).map(
     async ([name, list]) => [keyOf(['rules', name]), await digestOf(list)] as const,
   )
@@ -38,6 +48,7 @@ export async function planOfEdit({ dataSource, before, after, ...edit }: EditToS
     cluster: edit.cluster,
     clusterId: edit.clusterId,
     createdAt: edit.createdAt,
+    ...textsOf(note),
     changes: [
       {
         kind: 'rules',
@@ -53,6 +64,20 @@ export async function planOfEdit({ dataSource, before, after, ...edit }: EditToS
   return { version: 1, id: await digestOf(contents), ...contents }
 }
 
+/** Returns the parts of a note that are not empty, as one line each. */
+const textsOf = (note: ChangeNote): Partial<ChangeNote> =>
+  Object.fromEntries(
+    Object.entries(note)
+      .map(([part, text]) => [
+        part,
+        text
+          .replaceAll(/\p{Cc}/gu, ' ')
+          .trim()
+          .slice(0, maxPlanTextLength),
+      ])
+      .filter(([, text]) => text !== ''),
+  )
+
 type Rules = readonly object[]
 
 /** The part of a plan about rules, by datasource. */
@@ -61,6 +86,8 @@ export interface RulesPlan {
   readonly changes: ReadonlyMap<string, { readonly before: Rules; readonly after: Rules }>
   /** The digests of all rules of the cluster when the plan was created. */
   readonly digests: ReadonlyMap<string, string>
+  /** The author and the comment for the audit history; empty if it has none. */
+  readonly note: ChangeNote
 }
 
 /** Reads the rules in a plan. Throws an Error if a text is not a plan, or was edited. */
@@ -77,7 +104,10 @@ export async function rulesInPlan(text: string): Promise<RulesPlan> {
   const read = Object.entries(contents.read ?? {}).map(
     ([key, digest]) => [JSON.parse(key) as string[], digest] as const,
   )
+  const { author = '', comment = '' } = contents
+  if (typeof author !== 'string' || typeof comment !== 'string') throw notPlan
   return {
+    note: { author, comment },
     changes: new Map(
       changes.map(({ path, before, after }) => [
         path.at(-1)!,

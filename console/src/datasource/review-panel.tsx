@@ -1,8 +1,8 @@
-import type { AnsweredEffects } from '@svc/domain/preview'
+import type { LostSegments } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { useState } from 'react'
-import { useCaller, useLastRuleChange } from '../cluster/index.ts'
+import { useMemo, useState } from 'react'
+import { useCaller, useLastRuleChange, useUnusedSegments } from '../cluster/index.ts'
 import { hasCluster, useSession } from '../session/index.ts'
 import {
   ChangedByOther,
@@ -23,6 +23,7 @@ import { curlOf } from './curl.ts'
 import { LoadTime } from './load-time.tsx'
 import { missingReplicasText } from './missing-replicas.ts'
 import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
+import { returningSegments } from './returning-segments.ts'
 import { RuleDifferences } from './rule-changes.tsx'
 import { type ChangeNote, sameRules } from './rules-draft.ts'
 import { linkToRules } from './rules-link.ts'
@@ -35,6 +36,9 @@ interface ReviewInput {
   readonly edit: RulesEdit
   /** The rules that are stored now. */
   readonly stored: readonly RuleJson[]
+  readonly defaults: readonly RuleJson[]
+  /** The time of the cluster, even in a preview of the future. */
+  readonly now: number
   readonly view: PreviewView
   readonly isValid: boolean
   /** Whether the view is that of an earlier edit. */
@@ -66,6 +70,7 @@ export function ReviewPanel(input: ReviewInput) {
       {!edit.isEdited && <Loss effects={view.answer.summary.effects} />}
       {edit.isEdited && input.isValid && <LoadTime dataSource={dataSource} rules={edit.list} />}
       {edit.isEdited && <CostsOfEdit dataSource={dataSource} view={view} colors={colors} />}
+      {edit.isEdited && input.isValid && <ReturningSegments input={input} />}
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
           {sentence(message, dataSource)}
@@ -87,6 +92,34 @@ export function ReviewPanel(input: ReviewInput) {
       )}
     </section>
   )
+}
+
+/** How many unused segments the edit keeps that the stored rules drop. Applying it does not mark them as used. */
+function ReturningSegments({ input }: { readonly input: ReviewInput }) {
+  const { dataSource, edit, stored, defaults, now } = input
+  const { data: unused } = useUnusedSegments(dataSource)
+  const { segments, bytes } = useMemo(() => {
+    const rules = { stored: { own: stored, defaults }, edited: { own: edit.list, defaults }, now }
+    return returningSegments(unused ?? [], rules)
+  }, [unused, stored, defaults, edit.list, now])
+  if (segments === 0) return null
+  return (
+    <p className="hint">
+      These rules also keep {countOf(segments, 'unused segment')} ({formatBytes(bytes)}) that the current
+      rules drop. To query {segments === 1 ? 'it' : 'them'} again, apply the edit, and then mark{' '}
+      {segments === 1 ? 'it' : 'them'} as used in the list of{' '}
+      <button type="button" className="link" onClick={showUnused}>
+        unused segments
+      </button>
+      .
+    </p>
+  )
+}
+
+function showUnused(): void {
+  const shown = document.querySelector<HTMLElement>('#unused-segments')
+  shown?.scrollIntoView({ block: 'center' })
+  shown?.focus()
 }
 
 /** What was applied or undone last, with a button that takes it back. */
@@ -125,12 +158,45 @@ const sentence = (message: string, dataSource: string): string =>
   capitalized(visible(message.replace(`Datasource [${dataSource}]: `, ''))).replace(/[^.]$/, '$&.')
 
 /** Whether applying makes data unqueryable or unused. */
-const isLossy = ({ unqueryable, unused }: AnsweredEffects): boolean =>
+const isLossy = ({ unqueryable, unused }: LostSegments): boolean =>
   unqueryable.queryableBefore > 0 || unused.segments > 0
 
-function Loss({ effects }: { readonly effects: AnsweredEffects }) {
-  const { unqueryable, unused } = effects
-  const lost = unqueryable.segments > 0 ? unqueryable : unused
+/** What an edit loses that the stored rules do not lose: all losses if it is not known what the stored rules lose. */
+function addedLosses({ losses, answer }: PreviewView): readonly LostSegments[] {
+  if (losses === undefined) return [answer.summary.effects]
+  return [losses.atTime.added, ...(losses.atOnce ? [losses.atOnce.added] : [])]
+}
+
+/** What an edit loses, and what the stored rules lose, too. */
+function LossesOfEdit({ view }: { readonly view: PreviewView }) {
+  const { losses, answer } = view
+  if (losses === undefined) return <Loss effects={answer.summary.effects} />
+  const { atTime, atOnce } = losses
+  const anyway = shownLossOf(atTime.anyway)
+  return (
+    <>
+      <Loss effects={atTime.added} />
+      {atOnce && !isLossy(atTime.added) && <Loss effects={atOnce.added} when=" when the edit is applied" />}
+      {anyway.segments > 0 && (
+        <p className="hint">
+          With or without the edit, {amountOf(anyway)} {(anyway.days ?? anyway.segments) === 1 ? 'is' : 'are'}{' '}
+          unqueryable ({formatDays(anyway.interval!)}; {countOf(anyway.segments, 'segment')},{' '}
+          {formatBytes(anyway.bytes)}).
+        </p>
+      )}
+    </>
+  )
+}
+
+const shownLossOf = ({ unqueryable, unused }: LostSegments) =>
+  unqueryable.segments > 0 ? unqueryable : unused
+
+const amountOf = ({ days, segments }: LostSegments['unused']): string =>
+  days === null ? countOf(segments, 'segment') : countOf(days, 'day')
+
+function Loss({ effects, when = '' }: { readonly effects: LostSegments; readonly when?: string }) {
+  const { unused } = effects
+  const lost = shownLossOf(effects)
   if (lost.segments === 0) return null
   const { days, interval, segments } = lost
   const isOne = (days ?? segments) === 1
@@ -139,8 +205,7 @@ function Loss({ effects }: { readonly effects: AnsweredEffects }) {
   return (
     <Notice kind="loss">
       <b>
-        {days === null ? countOf(segments, 'segment') : countOf(days, 'day')}{' '}
-        {isNew ? (isOne ? 'becomes' : 'become') : isOne ? 'is' : 'are'} unqueryable
+        {amountOf(lost)} {isNew ? (isOne ? 'becomes' : 'become') : isOne ? 'is' : 'are'} unqueryable{when}
       </b>{' '}
       ({formatDays(interval!)}; {countOf(segments, 'segment')}, {formatBytes(lost.bytes)}).
       {unused.segments > 0 &&
@@ -177,8 +242,7 @@ function ApplyForm({
   // A confirmation is about the loss of one edit.
   const [confirmation, setConfirmation] = useState<{ list: readonly RuleJson[]; typed: string }>()
   const typed = confirmation?.list === edit.list ? confirmation.typed : ''
-  const { effects } = view.answer.summary
-  const mustConfirm = isLossy(effects)
+  const mustConfirm = addedLosses(view).some(isLossy)
   const isReadOnly = caller?.datasource?.write === false
   const reason = whyNotYet(input, {
     isChangedByOther,
@@ -195,7 +259,7 @@ function ApplyForm({
       {isReadOnly ? <WhyReadOnly /> : <NoteFields edit={edit} />}
       <div className="decision">
         {isChangedByOther && <OtherChange dataSource={dataSource} edit={edit} stored={stored} />}
-        <Loss effects={effects} />
+        <LossesOfEdit view={view} />
         {mustConfirm && !isReadOnly && !isChangedByOther && (
           <label>
             <span>

@@ -1,5 +1,7 @@
+import type { ApplyingRule, RuleLane } from '@svc/domain/preview'
 import { type Rule, type RuleJson, regionOf } from '@svc/domain/rules'
-import { formatTime } from '../ui/index.ts'
+import { countOf, formatList } from '@svc/domain/text'
+import { formatRange, formatTime, visible } from '../formats/index.ts'
 
 /** What a rule does, in the order of the choices of a form. */
 export const actions = ['load', 'drop', 'broadcast'] as const
@@ -51,6 +53,23 @@ export function describeRule(rule: RuleJson): {
   return { what, scope: text, where }
 }
 
+/** Returns a short name of a rule: `0 hot ×2`, or `default drop`. */
+export function ruleLabel({ index, isDefault, rule }: ApplyingRule): string {
+  const { action } = partsOf(rule.type)
+  return `${isDefault ? 'default' : index} ${action === 'load' ? visible(describeRule(rule).where) : action}`
+}
+
+/** Says which rules apply to the segments in a bucket; undefined if it has none. */
+export function applyingRulesText({ rules, buckets }: RuleLane, bucket: number): string | undefined {
+  const { first, count } = buckets[bucket] ?? { first: [], count: 0 }
+  if (count === 0) return undefined
+  const labels = first.map((number) => ruleLabel(rules.get(number)!))
+  const more = count - first.length
+  return count === 1
+    ? `rule ${labels[0]} applies`
+    : `rules ${formatList([...labels, ...(more > 0 ? [`${countOf(more, 'other rule')}`] : [])])} apply`
+}
+
 const shortInterval = (interval: unknown): string | undefined =>
   typeof interval === 'string' ? interval.replaceAll('T00:00:00.000Z', '') : undefined
 
@@ -66,7 +85,7 @@ export function datesOf(rule: Rule, now: number): string {
   if (startFrom > -Infinity && endUpTo < Infinity && future === '')
     return `entirely between ${formatTime(startFrom)} and ${formatTime(endUpTo)}`
   if (endAfter > -Infinity && startBefore < Infinity && future === '')
-    return `${formatTime(endAfter)} to ${formatTime(startBefore)}`
+    return formatRange({ start: endAfter, end: startBefore })
   if (endAfter > -Infinity) return `since ${dayOrTime(endAfter)}${future}`
   if (startFrom > -Infinity) return `starts on or after ${dayOrTime(startFrom)}${future}`
   if (endUpTo < Infinity) return `ends before ${dayOrTime(endUpTo)}`

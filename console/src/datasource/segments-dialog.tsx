@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
-import { Dialog, formatTime, Name, Problem } from '../ui/index.ts'
+import { Dialog, formatRange, Name, Problem } from '../ui/index.ts'
 import {
   callWorker,
   type ExplainedSegment,
@@ -42,8 +42,7 @@ export function SegmentsDialog({
   const selected = segments.find(({ id }) => id === chosen) ?? segments.find(lacksReplicas) ?? segments[0]
   const title = (
     <>
-      Why: <Name>{dataSource}</Name>,{' '}
-      {range ? `${formatTime(range.start)} to ${formatTime(range.end)}` : 'all data'}
+      Why: <Name>{dataSource}</Name>, {range ? formatRange(range) : 'all data'}
     </>
   )
   return (

@@ -11,13 +11,13 @@ import {
 } from '../cluster/index.ts'
 import { IngestHint } from '../ingest-hint/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatTime, Name, TierName, visible } from '../ui/index.ts'
+import { Empty, formatRange, Name, TierName } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
-import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
+import { compactionCells, type Lane, replicaCells, unusedBeyond, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
 import { parseList } from './parsed-rules.ts'
 import { ruleBands } from './rule-bands.ts'
-import { describeRule, partsOf, replicantsOf } from './rule-text.ts'
+import { applyingRulesText, partsOf, replicantsOf, ruleLabel } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
 import { UnusedSegments } from './unused-segments.tsx'
 import type { RulesEdit } from './use-rules-edit.ts'
@@ -64,6 +64,8 @@ export function TimelinePanel(input: PanelInput) {
         : [],
     [buckets, view.replicas, compaction?.runs, unused],
   )
+  // A part of the axis that the user has zoomed to does not show everything.
+  const beyond = useUnusedBeyond(range === undefined ? shown : undefined, unused)
   if (!buckets || !shown)
     return <NoAxis dataSource={input.dataSource} unused={unused} problem={unusedError?.message} />
   const start = parseInstant(buckets.start)
@@ -94,20 +96,60 @@ export function TimelinePanel(input: PanelInput) {
         view={view}
         cursor={cursor}
         rangeAt={rangeAt}
-        bands={edit.isEdited ? bandsAfter : bandsNow}
+        isOutdated={isOutdated}
         lanes={cells}
         colors={colors}
       />
-      {compaction && !compaction.runs && (
-        <p className="hint">
-          Compaction is not shown because there are {formatCount(compaction.intervalCount)} intervals (max{' '}
-          {formatCount(maxCompactionIntervals)}).
-        </p>
-      )}
+      {compaction && !compaction.runs && <NoCompactionLane intervalCount={compaction.intervalCount} />}
+      {beyond && <UnusedBeyond range={beyond} onShow={onExplain && (() => onRange(spanOf(shown, beyond)))} />}
       <UnusedSegments dataSource={input.dataSource} unused={unused ?? []} />
     </section>
   )
 }
+
+/** Returns the time of all unused data if some of it is outside the time axis. */
+function useUnusedBeyond(
+  axis: TimeRange | undefined,
+  unused: readonly UnusedSegment[] | undefined,
+): TimeRange | undefined {
+  const { start, end } = axis ?? {}
+  return useMemo(
+    () => (start === undefined || end === undefined ? undefined : unusedBeyond({ start, end }, unused)),
+    [start, end, unused],
+  )
+}
+
+const NoCompactionLane = ({ intervalCount }: { readonly intervalCount: number }) => (
+  <p className="hint">
+    Compaction is not shown because there are {formatCount(intervalCount)} intervals (max{' '}
+    {formatCount(maxCompactionIntervals)}).
+  </p>
+)
+
+/** Says that unused data is outside the time axis. */
+const UnusedBeyond = ({
+  range,
+  onShow,
+}: {
+  /** From the first to the last unused data. */
+  readonly range: TimeRange
+  /** Undefined for a preview of the coordinator, which has no parts, so there would be no bars. */
+  readonly onShow: (() => void) | undefined
+}) => (
+  <p className="row hint">
+    Some unused segments are outside this time axis. All of them: {formatRange(range)}.
+    {onShow && (
+      <button type="button" className="link" onClick={onShow}>
+        Show them
+      </button>
+    )}
+  </p>
+)
+
+const spanOf = (one: TimeRange, other: TimeRange): TimeRange => ({
+  start: Math.min(one.start, other.start),
+  end: Math.max(one.end, other.end),
+})
 
 const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
   if (!buckets) return undefined
@@ -182,16 +224,14 @@ function useBands(
     const boundaries = new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
     return ruleBands(boundaries, range).map(({ start, end, index }) => {
       const rule = own[index] ?? defaults[index - own.length] ?? { type: 'loadForever' }
-      const { action } = partsOf(rule.type)
-      const { where } = describeRule(rule)
-      const isOwn = index < own.length
+      const isDefault = index >= own.length
       return {
         start,
         end,
-        label: `${isOwn ? index : 'default'} ${action === 'load' ? visible(where) : action}`,
+        label: ruleLabel({ index, isDefault, rule }),
         color: colors.get(Object.keys(replicantsOf(rule))[0] ?? ''),
-        isDrop: action === 'drop',
-        isDefault: !isOwn,
+        isDrop: partsOf(rule.type).action === 'drop',
+        isDefault,
       }
     })
   }, [own, defaults, now, range, colors])
@@ -259,14 +299,14 @@ function CursorDetails({
   view,
   cursor,
   rangeAt,
-  bands,
+  isOutdated,
   lanes,
   colors,
 }: {
   readonly view: PreviewView
   readonly cursor: number | undefined
   rangeAt(bucket: number): TimeRange
-  readonly bands: readonly BandRule[]
+  readonly isOutdated: boolean
   readonly lanes: readonly Lane[]
   readonly colors: ReadonlyMap<string, number>
 }) {
@@ -274,13 +314,11 @@ function CursorDetails({
   if (cursor === undefined || !buckets || cursor >= buckets.count)
     return <p className="details hint">Hover over the timeline, or press ← and →, to see the numbers.</p>
   const { start, end } = rangeAt(cursor)
-  const band = bands.find((one) => (start + end) / 2 >= one.start && (start + end) / 2 < one.end)
+  const rules = !isOutdated && view.rules && applyingRulesText(view.rules, cursor)
   const lost = buckets.unqueryable[cursor]!
   return (
     <p className="details numbers" role="status">
-      <b>
-        {formatTime(start)} to {formatTime(end)}
-      </b>
+      <b>{formatRange({ start, end })}</b>
       {Object.entries(buckets.tiers).map(([tier, { before, after }]) => (
         <span key={tier}>
           <TierName tier={tier} colors={colors} /> {formatBytes(after[cursor]!)}
@@ -290,7 +328,7 @@ function CursorDetails({
         </span>
       ))}
       {lost > 0 && <span className="loss-text">{formatBytes(lost)} unqueryable</span>}
-      {band && <span className="dim">in the period of rule {band.label}</span>}
+      {rules && <span className="dim">{rules}</span>}
       {lanes.map(({ label, cells, words }) => {
         const text = words[cells[cursor]!.kind]
         return (

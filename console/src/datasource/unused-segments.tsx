@@ -77,7 +77,7 @@ export function UnusedSegments({
   const atLeast = unused.length === maxUnusedSegments ? 'At least ' : ''
   return (
     <>
-      <div className="row unused" role="status">
+      <div id="unused-segments" tabIndex={-1} className="row unused" role="status">
         {unused.length > 0 && (
           <span className="dim">
             {`${atLeast}${countOf(unused.length, 'unused segment')} (${formatBytes(bytes)}) in deep storage cannot be queried.`}

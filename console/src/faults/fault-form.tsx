@@ -1,4 +1,11 @@
-import { type FaultKind, faultLimits, faultsPath, hasDelay, kindsBetweenServers } from '@svc/domain/faults'
+import {
+  type AnsweredFault,
+  type FaultKind,
+  faultLimits,
+  faultsPath,
+  hasDelay,
+  kindsBetweenServers,
+} from '@svc/domain/faults'
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { send } from '../session/index.ts'
@@ -186,7 +193,9 @@ function useInject() {
   const { problem, isBusy, run } = useWork()
   const inject = (body: object): Promise<void> =>
     run(async () => {
-      await send(faultsPath, { method: 'POST', body })
+      const injected = (await (await send(faultsPath, { method: 'POST', body })).json()) as AnsweredFault
+      // A leader that is killed cannot list its faults, and may not be back before they end.
+      queries.setQueryData<readonly AnsweredFault[]>(['faults'], (known = []) => [...known, injected])
       await queries.invalidateQueries({ queryKey: ['faults'] })
     })
   return { inject, problem, isBusy }

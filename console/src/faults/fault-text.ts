@@ -1,6 +1,6 @@
 import type { AnsweredFault, FaultKind } from '@svc/domain/faults'
 import { countOf } from '@svc/domain/text'
-import { formatSpan } from '../ui/index.ts'
+import { formatSpan } from '../formats/index.ts'
 
 /** The kinds of faults, with what a user calls them and what they do to a server, to a virtual server, and to calls. */
 export const faultChoices: readonly {
@@ -49,5 +49,8 @@ export function faultText({ kind, delayMs, probability }: AnsweredFault): string
 const formatDelay = (ms: number): string => (ms % 1000 === 0 ? countOf(ms / 1000, 's', 's') : `${ms} ms`)
 
 /** Returns how long a fault lasts from now on. */
-export const remainingText = ({ until }: AnsweredFault, now: number): string =>
-  until === null ? 'until you clear it' : `${formatSpan(Date.parse(until) - now)} left`
+export function remainingText({ until, once }: Pick<AnsweredFault, 'until' | 'once'>, now: number): string {
+  // A server learns of the kill within seconds, and is killed only once, so the time says nothing.
+  if (once) return 'once'
+  return until === null ? 'until you clear it' : `${formatSpan(Date.parse(until) - now)} left`
+}

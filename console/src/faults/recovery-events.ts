@@ -9,6 +9,8 @@ export interface Observation {
   readonly isSettled: boolean
   /** Visible segments without any replica. */
   readonly unserved: number
+  /** Whether the coordinator leader responds. */
+  readonly isReachable: boolean
   /** Active faults, as text. */
   readonly faults: ReadonlySet<string>
 }
@@ -23,6 +25,13 @@ export function eventsBetween(before: Observation, after: Observation): string[]
   return [
     ...started.map((fault) => `Fault started: ${fault}.`),
     ...ended.map((fault) => `Fault ended: ${fault}.`),
+    ...(before.isReachable === after.isReachable
+      ? []
+      : [
+          after.isReachable
+            ? 'The coordinator leader responds again.'
+            : 'The coordinator leader does not respond.',
+        ]),
     ...serversText(before.servers, after.servers, 'is missing', 'are missing'),
     ...serversText(after.servers, before.servers, 'is back', 'are back'),
     ...Object.entries(after.leaders).flatMap(([role, address]) =>

@@ -60,7 +60,7 @@ export function useRecoveryEvents(
   servers: readonly TopologyServer[] | undefined,
   faults: readonly AnsweredFault[] | undefined,
 ): readonly RecoveryEvent[] {
-  const { data: state } = useClusterState()
+  const { data: state, isError } = useClusterState()
   const { data: leaders } = useLeaders()
   const { data: inventory } = useInventory()
   const [events, setEvents] = useState<readonly RecoveryEvent[]>([])
@@ -73,11 +73,12 @@ export function useRecoveryEvents(
         servers.filter(({ isMissing }) => !isMissing).map(({ role, name }) => `${role} ${name}`),
       ),
       leaders: leaders ? { coordinator: addressOf(coordinator), overlord: addressOf(overlord) } : {},
+      isReachable: !isError,
       isSettled: state.settled,
       unserved: sumOf(inventory?.datasources ?? [], ({ unserved }) => unserved),
       faults: new Set(faults.map(describe)),
     }
-  }, [servers, faults, state, leaders, inventory])
+  }, [servers, faults, state, isError, leaders, inventory])
   useEffect(() => {
     if (!observed) return
     const before = last.current

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eternity, formatInterval } from '@svc/domain/time'
-import { formatDays } from './format.ts'
+import { formatDays, formatRange } from './format.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const end = Date.UTC(2026, 1, 1)
@@ -16,3 +16,15 @@ for (const [interval, days] of [
   [formatInterval({ start: -Infinity, end }), 'until 2026-01-31'],
 ] as const)
   test(`${interval} is ${days}`, () => assert.equal(formatDays(interval), days))
+
+for (const { range, text } of [
+  { range: { start, end }, text: '2026-01-01 to 2026-01-31' },
+  { range: { start, end: start + 86_400_000 }, text: '2026-01-01' },
+  {
+    range: { start: start + 6 * 3_600_000, end: start + 7 * 3_600_000 },
+    text: '2026-01-01 06:00 to 2026-01-01 07:00',
+  },
+  { range: { start, end: start + 3_600_000 }, text: '2026-01-01 to 2026-01-01 01:00' },
+  { range: { start: -Infinity, end: Infinity }, text: 'all time' },
+])
+  test(`a range is ${text}`, () => assert.equal(formatRange(range), text))

@@ -1,5 +1,5 @@
 import { formatCount } from '@svc/domain/text'
-import { dayMs, formatInstant, parseInterval, periodOf } from '@svc/domain/time'
+import { dayMs, formatInstant, formatInterval, parseInterval, periodOf } from '@svc/domain/time'
 
 /** Returns the day of an instant, or the minute unless it is midnight, in UTC: `2026-01-31` or `2026-01-31 06:00`. */
 export function formatTime(instantMs: number): string {
@@ -7,6 +7,12 @@ export function formatTime(instantMs: number): string {
   if (instantMs === Infinity) return 'the end'
   const text = formatInstant(instantMs)
   return instantMs % dayMs === 0 ? text.slice(0, -14) : text.slice(0, -8).replace('T', ' ')
+}
+
+/** Returns a time range in UTC: its first and last day (`2026-01-01 to 2026-01-31`), or when it starts and ends unless both are midnights. */
+export function formatRange({ start, end }: { readonly start: number; readonly end: number }): string {
+  const isDaily = [start, end].every((instant) => !Number.isFinite(instant) || instant % dayMs === 0)
+  return isDaily ? formatDays(formatInterval({ start, end })) : `${formatTime(start)} to ${formatTime(end)}`
 }
 
 /** Returns the minute of an instant in UTC: `2026-01-31 06:00 UTC`. */

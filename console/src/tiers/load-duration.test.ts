@@ -26,12 +26,13 @@ const added = {
 const cases = [
   ['10 GB at 100 MB/s, in seconds', {}, 100],
   ['half of that with an added server', { added: [added] }, 50],
-  ['without the failed server', { failed: ['a'] }, undefined],
-  ['without the drained server', { drained: ['a'] }, undefined],
+  ['nothing without its only server, which fails', { failed: ['a'] }, undefined],
+  ['nothing without its only server, which is drained', { drained: ['a'] }, undefined],
+  ['an added server as fast as the failed one', { failed: ['a'], added: [added] }, 100],
 ] as const
 
 for (const [name, changes, seconds] of cases) {
-  test(`${name}: ${seconds ?? 'unknown'}`, () => {
+  test(`${name}: ${seconds ?? 'no load time'}`, () => {
     const duration = loadDurationOf({
       tiers: [tier('hot', 100, 10e9)],
       changes: { ...noChanges, ...changes },
@@ -40,7 +41,7 @@ for (const [name, changes, seconds] of cases) {
     })
     assert.equal(duration.atLeastMs && Math.round(duration.atLeastMs / 1000), seconds)
     assert.equal(duration.slowest, seconds && 'hot')
-    assert.deepEqual(duration.unmeasured, seconds === undefined ? ['hot'] : [])
+    assert.deepEqual(duration.unmeasured, [])
   })
 }
 

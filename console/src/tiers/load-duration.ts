@@ -8,7 +8,7 @@ export interface LoadDuration {
   readonly atLeastMs: number | undefined
   /** The tier that takes longest. */
   readonly slowest: string | undefined
-  /** Tiers that load replicas, but have no measured server. */
+  /** Tiers that load replicas, but of which no server was measured. */
   readonly unmeasured: readonly string[]
 }
 
@@ -34,15 +34,22 @@ export function loadDurationOf({ tiers, changes, servers, activity }: DurationIn
   let [atLeastMs, slowest]: [number | undefined, string | undefined] = [undefined, undefined]
   for (const { name, loaded } of tiers) {
     if (loaded.copies === 0) continue
-    const staying = servers.filter(
-      ({ host, tier, type }) => tier === name && type === 'historical' && !leaving.has(host),
-    )
+    const ofTier = servers.filter(({ tier, type }) => tier === name && type === 'historical')
+    const staying = ofTier.filter(({ host }) => !leaving.has(host))
+    // If only servers that leave were measured, the others are assumed to be as fast as the fastest of them.
+    const assumed = staying.some(({ host }) => rateOf(activity[host]) > 0)
+      ? undefined
+      : ofTier
+          .map(({ host }) => activity[host])
+          .reduce((fastest, one) => (rateOf(one) > rateOf(fastest) ? one : fastest), undefined)
     const loading: TierServer[] = [
-      ...staying.map(({ host, maxSize, currSize }) => serverOf(maxSize, currSize, activity[host])),
+      ...staying.map(({ host, maxSize, currSize }) => serverOf(maxSize, currSize, assumed ?? activity[host])),
       ...changes.added
         .filter(({ tier }) => tier === name)
-        .map((one) => serverOf(one.maxSizeBytes, 0, undefined)),
+        .map((one) => serverOf(one.maxSizeBytes, 0, assumed)),
     ]
+    // A tier without servers loads nothing.
+    if (loading.length === 0) continue
     const { segments, copies, bytes } = loaded
     const loads = { servers: loading, segments, firstCopies: copies, furtherCopies: 0, bytes }
     const estimate = estimateLoadTime(loads, noLimits)
@@ -53,17 +60,16 @@ export function loadDurationOf({ tiers, changes, servers, activity }: DurationIn
   return { atLeastMs, slowest, unmeasured }
 }
 
+const rateOf = (activity: ServerActivity | undefined): number => activity?.bytesPerSecond ?? 0
+
 const serverOf = (
   maxSizeBytes: number,
   usedSizeBytes: number,
   activity: ServerActivity | undefined,
 ): TierServer => {
-  const { bytesPerSecond = null } = activity ?? {}
+  const bytesPerSecond = rateOf(activity)
   return {
-    rate:
-      bytesPerSecond === null || bytesPerSecond === 0
-        ? undefined
-        : { msPerSegment: 0, msPerByte: 1000 / bytesPerSecond },
+    rate: bytesPerSecond === 0 ? undefined : { msPerSegment: 0, msPerByte: 1000 / bytesPerSecond },
     maxSizeBytes,
     usedSizeBytes,
     queuedLoads: 0,

@@ -2,6 +2,8 @@ import {
   bucketsOf,
   type CompleteInventory,
   decideRequest,
+  type EditLosses,
+  editLossesOf,
   formatBuckets,
   formatDecided,
   lackingSegments,
@@ -10,6 +12,7 @@ import {
   parsePreviewRequest,
   previewServerChanges,
   replicaLaneOf,
+  ruleLaneOf,
   type ServerChanges,
   type ServerChangesPreview,
   servedFiguresOf,
@@ -45,7 +48,7 @@ interface Decision {
 type DecisionTask = Omit<PreviewTask, 'range' | 'maxBuckets'>
 
 // The stored rules and the latest edits. Each takes about ten bytes per segment.
-const maxDecisions = 4
+const maxDecisions = 6
 
 // Number of segments, and of explained segments, between two pauses.
 const slice = 16_384
@@ -98,6 +101,7 @@ export class LocalInventory {
     const startedAt = performance.now()
     const { dataSource } = task
     const { outcome, answer, moves, extent } = yield* this.decide(task)
+    const losses = yield* this.losses(task)
     // What is served now does not depend on where there is space.
     const stored = yield* this.decide({ dataSource, rules: undefined, now: undefined, assumesSpace: true })
     const buckets = yield* bucketsOf(outcome, new Set([dataSource]), maxBuckets, range)
@@ -107,10 +111,31 @@ export class LocalInventory {
       assumesSpace: outcome.assumesSpace,
       buckets: buckets && formatBuckets(buckets, names),
       replicas: buckets && (yield* replicaLaneOf(stored.outcome, dataSource, buckets)),
+      rules: buckets && (yield* ruleLaneOf(outcome, dataSource, buckets)),
       moves,
+      losses,
       extent,
       tookMs: performance.now() - startedAt,
     }
+  }
+
+  /** Returns what an edit loses; undefined for the stored rules. Yields regularly. */
+  private *losses(task: DecisionTask): Generator<undefined, PreviewView['losses']> {
+    const atTime = yield* this.lossesAt(task)
+    if (atTime === undefined) return undefined
+    const isFuture = task.now !== undefined
+    return {
+      atTime,
+      atOnce: isFuture ? yield* this.lossesAt({ ...task, now: undefined, assumesSpace: true }) : undefined,
+    }
+  }
+
+  private *lossesAt(task: DecisionTask): Generator<undefined, EditLosses | undefined> {
+    const edited = yield* this.decide(task)
+    const stored = yield* this.decide({ ...task, rules: undefined })
+    return edited === stored
+      ? undefined
+      : yield* editLossesOf(edited.outcome, stored.outcome, task.dataSource)
   }
 
   private *decide({ dataSource, rules, now, assumesSpace }: DecisionTask): Generator<undefined, Decision> {
@@ -118,13 +143,19 @@ export class LocalInventory {
     const list = rules ?? inventory.rules.get(dataSource)?.map(formatRule) ?? []
     const key = JSON.stringify([dataSource, list, now])
     const known = this.decisions.get(key)
-    if (known && (assumesSpace || !known.outcome.assumesSpace)) return known
+    if (known && (assumesSpace || !known.outcome.assumesSpace)) {
+      // The stored rules are compared with every edit, so they are kept longer than each of the edits.
+      this.decisions.delete(key)
+      this.decisions.set(key, known)
+      return known
+    }
     const request = yield* parsePreviewRequest(
       { rules: Object.fromEntries([[dataSource, list]]) },
       inventory.now,
     )
     const decided = yield* decideRequest({ ...request, now }, inventory, reader, { assumesSpace })
-    if (this.decisions.size >= maxDecisions) this.decisions.clear()
+    const [oldest] = this.decisions.keys()
+    if (oldest !== undefined && this.decisions.size >= maxDecisions) this.decisions.delete(oldest)
     const { outcome } = decided.result
     const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
     const page = { full: false, offset: 0, limit: 1 }

@@ -1,8 +1,10 @@
 import type {
   AnsweredBuckets,
   AnsweredSummary,
+  EditLosses,
   PreviewWarning,
   ReplicaLane,
+  RuleLane,
   ServedFigures,
   ServerChanges,
   ServerChangesPreview,
@@ -40,6 +42,12 @@ export interface PreviewTask {
   readonly assumesSpace: boolean
 }
 
+/** What an edit loses at the time of the preview, and, if that is in the future, when it is applied. */
+export interface LossesOfEdit {
+  readonly atTime: EditLosses
+  readonly atOnce: EditLosses | undefined
+}
+
 /** A preview, computed by the page itself or by the coordinator. */
 export interface PreviewView {
   readonly answer: PreviewAnswer
@@ -48,7 +56,11 @@ export interface PreviewView {
   readonly buckets: AnsweredBuckets | undefined
   /** How completely segments are served; undefined if the coordinator computed the preview. */
   readonly replicas: ReplicaLane | undefined
+  /** Which rules apply to the segments; undefined if the coordinator computed the preview. */
+  readonly rules: RuleLane | undefined
   readonly moves: readonly TierMove[] | undefined
+  /** What an edit loses; undefined for the stored rules, and if the coordinator computed the preview. */
+  readonly losses: LossesOfEdit | undefined
   /** From the start of the first segment to the end of the last. */
   readonly extent: TimeRange | undefined
   /** How long the preview took. */

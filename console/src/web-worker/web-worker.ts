@@ -228,7 +228,9 @@ async function previewAtCoordinator(
     assumesSpace: false,
     buckets,
     replicas: undefined,
+    rules: undefined,
     moves: undefined,
+    losses: undefined,
     extent:
       buckets && start !== undefined ? { start, end: start + buckets.widthMs * buckets.count } : undefined,
     tookMs: performance.now() - startedAt,

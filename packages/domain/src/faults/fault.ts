@@ -51,7 +51,7 @@ export interface Fault extends Omit<FaultRequest, 'forMs'> {
 export const faultsPath = '/svc/simulation/v1/faults'
 
 /** An active fault as the API returns it. Times are ISO 8601. */
-export interface AnsweredFault extends Omit<Fault, 'since' | 'until' | 'once'> {
+export interface AnsweredFault extends Omit<Fault, 'since' | 'until'> {
   readonly since: string
   /** When it ends; null if it does not end. */
   readonly until: string | null

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../json/index.ts'
 import type { AnsweredEffects } from '../preview/index.ts'
+import { maxAuditTextLength } from '../validation/index.ts'
 
 /** A difference between the declared configuration and that of a cluster. */
 export interface PlannedChange<Kind extends string = string> {
@@ -42,6 +43,9 @@ export interface PlanContents<Kind extends string = string> {
   readonly clusterId?: string | undefined
   /** ISO 8601. */
   readonly createdAt: string
+  /** The author and the comment for the audit history; undefined if those who apply the plan choose them. */
+  readonly author?: string | undefined
+  readonly comment?: string | undefined
   readonly changes: readonly PlannedChange<Kind>[]
   /** By datasource. */
   readonly losses: Readonly<Record<string, Loss>>
@@ -72,6 +76,12 @@ export const digestOf = (value: unknown, sha256: (text: string) => string): stri
 
 /** The number of characters of the ID of a plan. */
 export const planIdLength = 16
+
+/** What is added to the comment of each change of a plan. */
+export const commentOf = (planId: string): string => `(plan ${planId})`
+
+/** Maximum length of the author and the comment in a plan: the audit history also has room for what is added. */
+export const maxPlanTextLength = maxAuditTextLength - commentOf('').length - planIdLength - 1
 
 /** Returns the part of a SHA-256 that plans contain. */
 export const shortDigest = (sha256: string): string => sha256.slice(0, planIdLength)

@@ -33,6 +33,7 @@ const faultShape = z
     delayMs: z.int(),
     since: z.string(),
     until: z.string().nullable(),
+    once: z.boolean().meta({ description: 'Whether it is a kill that kills each server at most once' }),
   })
   .meta({ title: 'Fault' })
 const clearedShape = z.object({ cleared: z.int() })
@@ -166,6 +167,6 @@ function clearingRoutes(active: ActiveFaults): Route[] {
   ]
 }
 
-function describe({ since, until, once: _, ...fault }: Fault) {
+function describe({ since, until, ...fault }: Fault) {
   return { ...fault, since: formatInstant(since), until: until === null ? null : formatInstant(until) }
 }

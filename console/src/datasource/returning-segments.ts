@@ -1,0 +1,37 @@
+import { RuleBoundaries } from '@svc/domain/rules'
+import { parseInterval } from '@svc/domain/time'
+import { parseList } from './parsed-rules.ts'
+
+/** The rules of a datasource and the cluster defaults, as JSON. */
+interface ListedRules {
+  readonly own: readonly object[]
+  readonly defaults: readonly object[]
+}
+
+function boundariesOf({ own, defaults }: ListedRules, now: number): RuleBoundaries | undefined {
+  const [parsedOwn, parsedDefaults] = [parseList(own), parseList(defaults)]
+  if (!('rules' in parsedOwn && 'rules' in parsedDefaults)) return undefined
+  return new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
+}
+
+/** Returns how many unused segments an edit keeps that the stored rules drop, and their bytes. Invalid rules keep none. */
+export function returningSegments(
+  unused: readonly { readonly interval: string; readonly size: number }[],
+  {
+    stored,
+    edited,
+    now,
+  }: { readonly stored: ListedRules; readonly edited: ListedRules; readonly now: number },
+): { readonly segments: number; readonly bytes: number } {
+  const [before, after] = [boundariesOf(stored, now), boundariesOf(edited, now)]
+  const found = { segments: 0, bytes: 0 }
+  if (before === undefined || after === undefined) return found
+  for (const { interval, size } of unused) {
+    const parsed = parseInterval(interval)
+    const isDropped = (rules: RuleBoundaries) => rules.wantedBy(rules.match(parsed)).action === 'drop'
+    if (!isDropped(before) || isDropped(after)) continue
+    found.segments += 1
+    found.bytes += size
+  }
+  return found
+}
