@@ -3,6 +3,7 @@ import { useEffect, useSyncExternalStore } from 'react'
 import { currentSession, endSession, hasCluster, useSession } from '../session/index.ts'
 import { type ClusterChanges, callWorker, listenToCluster } from '../web-worker/index.ts'
 import { Refetcher } from './refetcher.ts'
+import { lacksPermission } from './refetching.ts'
 
 /** Whether the page follows the cluster. */
 interface ConnectionState {
@@ -51,7 +52,9 @@ export function useLiveUpdates(): void {
       if (event.kind === 'connected') {
         setConnection(connected)
         // Repeats what failed in the meantime, because events report only what has changed.
-        void queries.invalidateQueries({ predicate: ({ state: { status } }) => status === 'error' })
+        void queries.invalidateQueries({
+          predicate: ({ state: { status, error } }) => status === 'error' && !lacksPermission(error),
+        })
       }
       if (event.kind !== 'lost') return
       if (event.status === 401) endSession(currentSession().authorization)
