@@ -535,7 +535,7 @@ describe('the console', { skip }, () => {
     await page
       .getByRole('row', { name: new RegExp(`${task}.* (waiting|pending|running|succeeded|failed)`) })
       .waitFor()
-    await page.getByRole('heading', { name: 'Log' }).waitFor()
+    await page.getByRole('heading', { name: 'Log', exact: true }).waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'runs')
     // The log of a task is missing until it starts.
