@@ -103,7 +103,8 @@ const full = Array.from({ length: 5 }, () => run(now + 100_000, true, nothing).m
 // One day later, another rule matches the oldest day of each datasource.
 const nextDay = run(now + dayMs, false, nothing).ms
 const startedAt = performance.now()
-for (let number = 0; number < datasourceCount; number++) loadStatusOf(table, number, rules, servers(), now)
+const servedBy = servers()
+for (let number = 0; number < datasourceCount; number++) loadStatusOf(table, number, rules, servedBy, now)
 const loadStatusMs = performance.now() - startedAt
 
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] as number

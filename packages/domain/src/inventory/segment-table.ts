@@ -83,6 +83,7 @@ class WritableSegmentTable {
   private readonly freeGroups: number[] = []
   private readonly datasourcesByName = new Map<string, Datasource>()
   private readonly datasourceList: Datasource[] = []
+  private readonly names: string[] = []
   private usedRows = 0
   /** Number and size of the loads in the queue of each server. */
   private queuedLoads = new Int32Array(0)
@@ -105,9 +106,9 @@ class WritableSegmentTable {
     return this.usedRows
   }
 
-  /** The names of the datasources by number. Some may no longer have used segments. */
+  /** The names of the datasources by number. Some may no longer have used segments. Grows when the table gets another datasource. */
   get datasourceNames(): readonly string[] {
-    return this.datasourceList.map(({ name }) => name)
+    return this.names
   }
 
   /** Returns the number of a datasource, or -1. */
@@ -573,6 +574,7 @@ class WritableSegmentTable {
         toCover: [],
       }
       this.datasourceList.push(datasource)
+      this.names.push(dataSource)
       this.datasourcesByName.set(dataSource, datasource)
     }
     const { number } = datasource

@@ -47,6 +47,28 @@ function demandBy(wanted: WantedCopies, byTier: ReadonlyMap<string, readonly Loa
   return { wanted, copies, withServers, segments: 0 }
 }
 
+/** The historicals among servers. */
+interface Historicals {
+  readonly byTier: ReadonlyMap<string, readonly LoadingServer[]>
+  readonly tierOfServer: ReadonlyMap<number, string>
+}
+
+// Grouping thousands of servers again for each of thousands of datasources would take seconds.
+const historicalsByServers = new WeakMap<readonly LoadingServer[], Historicals>()
+
+function historicalsOf(servers: readonly LoadingServer[]): Historicals {
+  let found = historicalsByServers.get(servers)
+  if (found === undefined) {
+    const historicals = servers.filter(({ type }) => type === 'historical')
+    found = {
+      byTier: Map.groupBy(historicals, ({ tier }) => tier),
+      tierOfServer: new Map(historicals.map(({ number, tier }) => [number, tier])),
+    }
+    historicalsByServers.set(servers, found)
+  }
+  return found
+}
+
 /**
  * Returns the load status of a datasource, given by number, for its rules at `now`. Ignores overshadowed segments, and
  * segments that do not overlap `within`.
@@ -60,9 +82,7 @@ export function loadStatusOf(
   within: Interval = eternity,
 ): DatasourceLoadStatus {
   const dataSource = table.datasourceNames[datasource]!
-  const historicals = servers.filter(({ type }) => type === 'historical')
-  const byTier = Map.groupBy(historicals, ({ tier }) => tier)
-  const tierOfServer = new Map(historicals.map(({ number, tier }) => [number, tier]))
+  const { byTier, tierOfServer } = historicalsOf(servers)
   const boundaries = ruleBoundariesOf(rules, dataSource, now)
   const demands = new Map<number, Demand>()
   const demandOf = (rule: number): Demand => {
