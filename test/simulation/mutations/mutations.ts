@@ -162,12 +162,6 @@ const ofLeaders: readonly KnownMutation[] = [
     replace:
       'if (gained === undefined) return leaseMs / triesPerLease\n    leadership.begin(gained, performance.now() + leaseMs)',
   },
-  {
-    what: 'a server keeps a lease that it does not know about',
-    file: election,
-    find: 'mayBeHeld = true\n      const attempt',
-    replace: 'const attempt',
-  },
 ]
 
 const execution = 'packages/shared/src/segment-serving/execute-requests.ts'
