@@ -360,6 +360,11 @@ describe('the console, when something unusual happens', { skip }, () => {
       const json = { latestStatus: latestStatus.map((one) => ({ ...one, intervalCountCompacted: 30_000 })) }
       await route.fulfill({ response, json })
     })
+    // A change lets the page request the status again.
+    await cluster.router.post(`${compactionPath}/koalas`, {
+      dataSource: 'koalas',
+      skipOffsetFromLatest: 'P1D',
+    })
     await map.waitFor({ state: 'detached' })
     await text(
       /^There are 60,\d{3} intervals, so only those of the chosen datasource are shown, if there are at most 50,000\.$/,

@@ -100,3 +100,20 @@ test('does not repeat a request that lacked a permission', async () => {
   stop()
   queries.clear()
 })
+
+test('does not wait for a fetch that nothing shows anymore', async () => {
+  const { queries, answer, fetches, end } = followed()
+  end()
+  const slow = queries.fetchQuery({
+    queryKey: ['inventory', false],
+    queryFn: () => new Promise(() => undefined),
+  })
+  slow.catch(() => undefined)
+  assert.equal(queries.isFetching({ queryKey: ['inventory'] }), 1)
+  new Refetcher(queries).refetch('inventory')
+  // A loop would never let this timer fire.
+  await new Promise((resolve) => setTimeout(resolve))
+  assert.equal(fetches(), 1)
+  await answer()
+  queries.clear()
+})

@@ -1,4 +1,4 @@
-import type { QueryClient } from '@tanstack/react-query'
+import type { Query, QueryClient } from '@tanstack/react-query'
 import { lacksPermission } from './refetching.ts'
 
 /**
@@ -47,13 +47,13 @@ export class Refetcher {
   }
 
   private async run(text: string, queryKey: string[]): Promise<void> {
+    const isRepeatable = ({ state: { error } }: Query): boolean => !lacksPermission(error)
     while (this.refetching.get(text) === true) {
-      // A fetch that is already in progress may have begun before the change.
-      this.refetching.set(text, this.queries.isFetching({ queryKey }) > 0)
-      await this.queries.invalidateQueries(
-        { queryKey, predicate: ({ state: { error } }) => !lacksPermission(error) },
-        { cancelRefetch: false },
-      )
+      // A fetch that is already in progress may have begun before the change. Nothing below waits for other fetches, such as those of a
+      // screen that the user has left: with them, this loop would block the page.
+      const awaited = { queryKey, type: 'active', predicate: isRepeatable } as const
+      this.refetching.set(text, this.queries.isFetching(awaited) > 0)
+      await this.queries.invalidateQueries({ queryKey, predicate: isRepeatable }, { cancelRefetch: false })
     }
     this.refetching.delete(text)
   }
