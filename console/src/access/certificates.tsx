@@ -22,7 +22,7 @@ export function Certificates() {
               <th>subject</th>
               <th>hosts</th>
               <th>issued by</th>
-              <th className="right">issued</th>
+              <th className="right">valid since</th>
               <th className="right">expires</th>
               <th>state</th>
             </tr>

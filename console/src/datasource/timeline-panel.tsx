@@ -137,7 +137,7 @@ const UnusedBeyond = ({
   readonly onShow: (() => void) | undefined
 }) => (
   <p className="row hint">
-    Some unused segments are outside this time axis. All of them: {formatRange(range)}.
+    Some of the unused segments, which cover {formatRange(range)}, are outside this time axis.
     {onShow && (
       <button type="button" className="link" onClick={onShow}>
         Show them

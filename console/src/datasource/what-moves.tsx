@@ -35,7 +35,9 @@ export function WhatMoves({
         <h2 id="moves-title">{isEdited ? 'What moves' : 'What still moves under these rules'}</h2>
         {moves.length === 0 ? (
           <p className="hint">
-            {view.moves ? nothingText(view) : 'Only users with READ on STATE see moves between tiers.'}
+            {view.moves
+              ? nothingText(view)
+              : 'Only users with READ on STATE and on all datasources see moves between tiers.'}
           </p>
         ) : (
           <MovesTable moves={moves} colors={colors} />
