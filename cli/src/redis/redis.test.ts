@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -126,14 +127,16 @@ test('says what to do if there is no server and the download fails', async (cont
 test('a canceled download ends at once, and leaves nothing behind', async (context) => {
   const bin = mkdtempSync(path.join(folder, 'slow-'))
   for (const name of ['apt-get', 'dpkg-deb', 'dpkg-query', 'apt-cache']) {
-    const script = name === 'apt-get' ? '[ "$1" = --version ] || exec sleep 60' : ''
+    const script = name === 'apt-get' ? '[ "$1" = --version ] || { echo > "$0.started"; exec sleep 60; }' : ''
     writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   }
   setPath(context, `${bin}${path.delimiter}${process.env.PATH}`)
   const cacheFolder = path.join(folder, 'canceled')
   const reason = new Error('Interrupted')
   const stop = new AbortController()
-  const onDownload = () => setTimeout(() => stop.abort(reason), 500)
+  const started = path.join(bin, 'apt-get.started')
+  const onDownload = () =>
+    void waitUntil('the download has started', () => existsSync(started)).then(() => stop.abort(reason))
   const search = findRedis({ searchPath: bin, cacheFolder, onDownload, signal: stop.signal })
   const startedAt = performance.now()
   await assert.rejects(search, reason)

@@ -204,6 +204,8 @@ function Box({
   const { role, servers, y } = node
   const missing = servers.filter(({ isMissing }) => isMissing).length
   const isTroubled = missing > 0 || faults.length > 0
+  // The box is too narrow for it.
+  const remaining = faults.length === 1 ? remainingText(faults[0]!, now) : undefined
   return (
     <button
       type="button"
@@ -216,24 +218,20 @@ function Box({
       <span className="dim numbers">
         {servers.length === 1 ? <Name>{servers[0]!.name}</Name> : `${formatCount(servers.length)} servers`}
       </span>
-      <span className={isTroubled ? 'future-text' : 'dim'}>{stateOf(node, faults, missing, now)}</span>
+      <span className={isTroubled ? 'future-text' : 'dim'} title={remaining}>
+        {stateOf(node, faults, missing)}
+      </span>
     </button>
   )
 }
 
-function stateOf(
-  { role, servers }: TopologyNode,
-  faults: readonly AnsweredFault[],
-  missing: number,
-  now: number,
-): string {
+function stateOf({ role, servers }: TopologyNode, faults: readonly AnsweredFault[], missing: number): string {
   const [fault] = faults
   const missingText =
     missing === 0 ? '' : servers.length === 1 ? 'missing' : `${formatCount(missing)} missing`
   if (faults.length > 1)
     return [`${formatCount(faults.length)} faults`, missingText].filter(Boolean).join(', ')
-  if (fault)
-    return [missingText, `${faultText(fault)}, ${remainingText(fault, now)}`].filter(Boolean).join(', ')
+  if (fault) return [missingText, faultText(fault)].filter(Boolean).join(', ')
   if (missing > 0) return missingText
   if (role === 'virtual') return 'inside historicals'
   return servers.some(({ isLeader }) => isLeader) ? 'leader' : ''

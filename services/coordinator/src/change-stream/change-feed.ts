@@ -97,11 +97,7 @@ interface Event {
 }
 
 /** Notices that the feed collects: datasources with changed tasks, topics, and changes to users and roles. */
-interface FollowedNotices {
-  readonly tasks: CollectedNotices
-  readonly topics: CollectedNotices
-  readonly access: CollectedNotices
-}
+type FollowedNotices = Readonly<Record<'tasks' | 'topics' | 'access', CollectedNotices>>
 
 /** What the feed compares with at its next look. */
 interface Seen {
@@ -164,7 +160,7 @@ export function createChangeFeed(
     isFollowing = false
     session = undefined
     state.segments.table.stopJournal()
-    await Promise.all(Object.values(notices).map((one) => one.stop())).catch((error) =>
+    await stopListeningTo(notices).catch((error) =>
       state.context.logger.debug('Failed to stop listening for changes', { error }),
     )
   }
@@ -219,9 +215,7 @@ async function observe(
     rules.current(),
     loadCoordinatorConfig(context.database),
     loadUnavailableServers(context),
-    notices.tasks.ready(),
-    notices.topics.ready(),
-    notices.access.ready(),
+    listenTo(notices),
   ])
   await segments.refresh()
   const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
@@ -242,6 +236,15 @@ async function observe(
   const next = continued ?? new Session(term, segments.table.startJournal(), segments.table)
   next.add(seen, now, known)
   return next
+}
+
+// All listeners share a connection, which runs one query at a time.
+async function listenTo(notices: FollowedNotices): Promise<void> {
+  for (const one of Object.values(notices)) await one.ready()
+}
+
+async function stopListeningTo(notices: FollowedNotices): Promise<void> {
+  for (const one of Object.values(notices)) await one.stop()
 }
 
 /** Returns the names of all servers, and the leaders with their terms. */
