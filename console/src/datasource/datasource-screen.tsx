@@ -325,7 +325,9 @@ function Title({
             </button>
           </>
         )}
-        {hasCluster() && caller?.datasource?.write === false && ' · read-only: you can preview edits, but not apply them'}
+        {hasCluster() &&
+          caller?.datasource?.write === false &&
+          ' · read-only: you can preview edits, but not apply them'}
       </p>
       {isHistoryOpen && (
         <RuleHistory dataSource={dataSource} edit={edit} onClose={() => setIsHistoryOpen(false)} />
