@@ -63,7 +63,8 @@ export function openSession(options: SessionOptions): ShellSession {
   const [program, ...args] = [...options.launch, 'bash', '--noprofile', '--norc']
   const child = spawn(program!, args, {
     cwd: options.folder,
-    env: { ...process.env, ...options.environment },
+    // If these tests are the first command in a clone, its installation is not part of the time of the commands in them.
+    env: { ...process.env, SVC_STARTED_AT: undefined, ...options.environment },
     stdio: ['pipe', 'ignore', 'inherit', 'pipe'],
     // A process group of its own, so that a block that hangs can be killed together with its child processes.
     detached: true,
