@@ -10,13 +10,12 @@ export class Refetcher {
   private readonly queries: Pick<QueryClient, 'invalidateQueries' | 'isFetching'>
   /** Keys that are being refetched, and whether that must be repeated. */
   private readonly refetching = new Map<string, boolean>()
+  /** Keys that may not be refetched yet, and whether they changed in the meantime. */
+  private readonly pauses = new Map<string, { isChanged: boolean }>()
 
   constructor(queries: Refetcher['queries']) {
     this.queries = queries
   }
-
-  /** Timers of keys that may not be refetched yet, or were not changed since. */
-  private readonly pauses = new Map<string, { isChanged: boolean }>()
 
   /**
    * Refetches the queries whose keys start with the given parts, except those that lacked a permission: their refusal is itself a new

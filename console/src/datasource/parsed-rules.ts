@@ -1,5 +1,5 @@
 import { Failure } from '@svc/domain/failure'
-import { maxRules, parseRules, type Rule, readRule } from '@svc/domain/rules'
+import { maxRules, parseRules, type Rule, RuleBoundaries, readRule } from '@svc/domain/rules'
 
 /** Rules that were parsed, or the first problem, with the index of its rule if it is about one. */
 export type ParsedList =
@@ -15,6 +15,17 @@ export function parseList(list: readonly object[]): ParsedList {
   const known = parsedLists.get(list) ?? parse(list)
   parsedLists.set(list, known)
   return known
+}
+
+/** Returns where the rules of a datasource and then the cluster defaults apply at a time; undefined if any of them is invalid. */
+export function boundariesOf(
+  own: readonly object[],
+  defaults: readonly object[],
+  now: number,
+): RuleBoundaries | undefined {
+  const [parsedOwn, parsedDefaults] = [parseList(own), parseList(defaults)]
+  if (!('rules' in parsedOwn && 'rules' in parsedDefaults)) return undefined
+  return new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
 }
 
 function parse(list: readonly object[]): ParsedList {

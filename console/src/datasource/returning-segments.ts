@@ -1,17 +1,11 @@
-import { RuleBoundaries } from '@svc/domain/rules'
+import type { RuleBoundaries } from '@svc/domain/rules'
 import { parseInterval } from '@svc/domain/time'
-import { parseList } from './parsed-rules.ts'
+import { boundariesOf } from './parsed-rules.ts'
 
 /** The rules of a datasource and the cluster defaults, as JSON. */
 interface ListedRules {
   readonly own: readonly object[]
   readonly defaults: readonly object[]
-}
-
-function boundariesOf({ own, defaults }: ListedRules, now: number): RuleBoundaries | undefined {
-  const [parsedOwn, parsedDefaults] = [parseList(own), parseList(defaults)]
-  if (!('rules' in parsedOwn && 'rules' in parsedDefaults)) return undefined
-  return new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
 }
 
 /** Returns how many unused segments an edit keeps that the stored rules drop, and their bytes. Invalid rules keep none. */
@@ -23,7 +17,7 @@ export function returningSegments(
     now,
   }: { readonly stored: ListedRules; readonly edited: ListedRules; readonly now: number },
 ): { readonly segments: number; readonly bytes: number } {
-  const [before, after] = [boundariesOf(stored, now), boundariesOf(edited, now)]
+  const [before, after] = [stored, edited].map(({ own, defaults }) => boundariesOf(own, defaults, now))
   const found = { segments: 0, bytes: 0 }
   if (before === undefined || after === undefined) return found
   for (const { interval, size } of unused) {

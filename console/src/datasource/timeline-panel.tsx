@@ -1,4 +1,4 @@
-import { RuleBoundaries, type RuleJson } from '@svc/domain/rules'
+import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { parseInstant } from '@svc/domain/time'
 import { useMemo, useState } from 'react'
@@ -15,7 +15,7 @@ import { Empty, formatRange, Name, TierName } from '../ui/index.ts'
 import type { PreviewView, TimeRange } from '../web-worker/index.ts'
 import { compactionCells, type Lane, replicaCells, unusedBeyond, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
-import { parseList } from './parsed-rules.ts'
+import { boundariesOf } from './parsed-rules.ts'
 import { ruleBands } from './rule-bands.ts'
 import { applyingRulesText, partsOf, replicantsOf, ruleLabel } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
@@ -219,9 +219,8 @@ function useBands(
   colors: ReadonlyMap<string, number>,
 ): readonly BandRule[] {
   return useMemo(() => {
-    const [parsedOwn, parsedDefaults] = [parseList(own), parseList(defaults)]
-    if (!range || !('rules' in parsedOwn && 'rules' in parsedDefaults)) return []
-    const boundaries = new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
+    const boundaries = boundariesOf(own, defaults, now)
+    if (range === undefined || boundaries === undefined) return []
     return ruleBands(boundaries, range).map(({ start, end, index }) => {
       const rule = own[index] ?? defaults[index - own.length] ?? { type: 'loadForever' }
       const isDefault = index >= own.length

@@ -1,4 +1,4 @@
-import type { Outcome, PreviewRow } from '@svc/domain/preview'
+import { type Outcome, outcomeOf, type PreviewRow } from '@svc/domain/preview'
 import { parseSegmentId, segmentId } from '@svc/domain/segment'
 import { parseInterval } from '@svc/domain/time'
 import { sumOf } from '../sum-of.ts'
@@ -19,10 +19,10 @@ const slice = 16_384
 
 /** Returns the segments of a datasource that its rules would mark as unused. Yields regularly. */
 export function* droppedSegmentsOf(
-  { datasources }: Outcome,
+  outcome: Outcome,
   dataSource: string,
 ): Generator<undefined, DroppedSegments> {
-  const found = datasources.find(({ columns }) => columns.dataSource === dataSource)
+  const found = outcomeOf(outcome, dataSource)
   const ranges = found?.stretches.filter(({ rule }) => found.targetOf(rule).action === 'drop') ?? []
   const count = sumOf(ranges, ({ from, to }) => to - from)
   const [starts, ends] = [new Float64Array(count), new Float64Array(count)]

@@ -8,6 +8,7 @@ import {
   formatDecided,
   lackingSegments,
   type Outcome,
+  outcomeOf,
   type PreviewSegments,
   parsePreviewRequest,
   previewServerChanges,
@@ -61,6 +62,8 @@ export class LocalInventory {
   private readonly inventory: CompleteInventory
   // Zooming changes only the buckets, so the last previews are kept.
   private readonly decisions = new Map<string, Decision>()
+  /** What edits lose, by their decisions and those about the stored rules. */
+  private readonly knownLosses = new WeakMap<Decision, WeakMap<Decision, EditLosses>>()
 
   constructor(inventory: CompleteInventory) {
     this.inventory = inventory
@@ -133,9 +136,13 @@ export class LocalInventory {
   private *lossesAt(task: DecisionTask): Generator<undefined, EditLosses | undefined> {
     const edited = yield* this.decide(task)
     const stored = yield* this.decide({ ...task, rules: undefined })
-    return edited === stored
-      ? undefined
-      : yield* editLossesOf(edited.outcome, stored.outcome, task.dataSource)
+    if (edited === stored) return undefined
+    const ofEdit = this.knownLosses.get(edited) ?? new WeakMap<Decision, EditLosses>()
+    this.knownLosses.set(edited, ofEdit)
+    const losses =
+      ofEdit.get(stored) ?? (yield* editLossesOf(edited.outcome, stored.outcome, task.dataSource))
+    ofEdit.set(stored, losses)
+    return losses
   }
 
   private *decide({ dataSource, rules, now, assumesSpace }: DecisionTask): Generator<undefined, Decision> {
@@ -157,7 +164,7 @@ export class LocalInventory {
     const [oldest] = this.decisions.keys()
     if (oldest !== undefined && this.decisions.size >= maxDecisions) this.decisions.delete(oldest)
     const { outcome } = decided.result
-    const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
+    const columns = outcomeOf(outcome, dataSource)?.columns
     const page = { full: false, offset: 0, limit: 1 }
     const decision: Decision = {
       outcome,
@@ -199,7 +206,7 @@ export class LocalInventory {
     const { dataSource, range, onlyLacking, limit } = task
     const stored = { dataSource, rules: undefined, now: undefined, assumesSpace: true }
     const { outcome } = yield* this.decide(stored)
-    const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
+    const datasource = outcomeOf(outcome, dataSource)
     if (datasource === undefined) return { total: 0, lacking: 0, segments: [] }
     const { segments } = datasource
     const isLacking = lackingSegments(datasource)

@@ -48,6 +48,12 @@ export interface Outcome extends UnplacedOutcome {
   readonly assumesSpace: boolean
 }
 
+/** Returns the outcome of a datasource; undefined if nothing was decided about it. */
+export const outcomeOf = (
+  { datasources }: Pick<Outcome, 'datasources'>,
+  dataSource: string,
+): DatasourceOutcome | undefined => datasources.find(({ columns }) => columns.dataSource === dataSource)
+
 /** Decides what the rules require of every segment. Yields regularly. */
 export function* decideUnplaced(input: PreviewInput): Generator<undefined, UnplacedOutcome> {
   const { now, servers, serversBefore } = input

@@ -1,7 +1,7 @@
 import { Affected } from './affected.ts'
 import type { AnsweredEffects } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
-import type { Outcome } from './decide-outcome.ts'
+import { type Outcome, outcomeOf } from './decide-outcome.ts'
 
 /** Segments that are unqueryable or unused after a change. */
 export type LostSegments = Pick<AnsweredEffects, 'unqueryable' | 'unused'>
@@ -24,9 +24,7 @@ export function* editLossesOf(
   dataSource: string,
 ): Generator<undefined, EditLosses> {
   const [added, anyway] = [new Lost(), new Lost()]
-  const [one, other] = [edited, before].map(({ datasources }) =>
-    datasources.find(({ columns }) => columns.dataSource === dataSource),
-  )
+  const [one, other] = [edited, before].map((outcome) => outcomeOf(outcome, dataSource))
   if (one && other) yield* addLosses(one, other, added, anyway)
   return { added: added.format(), anyway: anyway.format() }
 }

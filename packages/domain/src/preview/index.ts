@@ -2,7 +2,7 @@
 
 export * from './answer.ts'
 export { bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
-export type { Outcome } from './decide-outcome.ts'
+export { type Outcome, outcomeOf } from './decide-outcome.ts'
 export * from './decide-request.ts'
 export { type EditLosses, editLossesOf, type LostSegments } from './edit-losses.ts'
 export { type EffectName, effectNames, type LossName } from './effect-names.ts'

@@ -1,5 +1,5 @@
 import { type Axis, addPieces, BytesOverTime } from './buckets.ts'
-import type { Outcome } from './decide-outcome.ts'
+import { type Outcome, outcomeOf } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 
 /** How completely segments are served, from the worst to the best, and what else there is. */
@@ -14,7 +14,7 @@ export type ReplicaLane = Readonly<Record<ReplicaState, readonly number[]>>
  * Segments that a drop rule matches are not loaded. Yields regularly.
  */
 export function* replicaLaneOf(
-  { datasources }: Outcome,
+  outcome: Outcome,
   dataSource: string,
   axis: Axis,
 ): Generator<undefined, ReplicaLane> {
@@ -22,7 +22,7 @@ export function* replicaLaneOf(
     ReplicaState,
     BytesOverTime
   >
-  const datasource = datasources.find(({ columns }) => columns.dataSource === dataSource)
+  const datasource = outcomeOf(outcome, dataSource)
   if (datasource) {
     const { segments, columns } = datasource
     yield* addPieces(datasource, axis, (change) => [{ series: sums[stateOf(change)], copies: 1 }])

@@ -1,7 +1,7 @@
 import { formatRule, type RuleJson } from '../rules/index.ts'
 import type { Axis } from './buckets.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
-import type { Outcome } from './decide-outcome.ts'
+import { type Outcome, outcomeOf } from './decide-outcome.ts'
 import { upperBound } from './sorted.ts'
 
 /** A rule that applies to segments. */
@@ -34,11 +34,11 @@ const slice = 16_384
 
 /** Returns which rules apply to the visible segments of a datasource in each bucket of an axis. Yields regularly. */
 export function* ruleLaneOf(
-  { datasources }: Outcome,
+  outcome: Outcome,
   dataSource: string,
   axis: Axis,
 ): Generator<undefined, RuleLane> {
-  const datasource = datasources.find(({ columns }) => columns.dataSource === dataSource)
+  const datasource = outcomeOf(outcome, dataSource)
   const changesOf = new Map<number, Int32Array>()
   if (datasource) {
     const { columns, stretches } = datasource

@@ -1,5 +1,5 @@
 import type { Interval } from '../time/index.ts'
-import type { Outcome } from './decide-outcome.ts'
+import { type Outcome, outcomeOf } from './decide-outcome.ts'
 import { type CopyChange, extentsOfChanges, tallyChanges } from './pieces.ts'
 import { addCopies, type CopyTally, type MutableCopyTally, noCopies } from './tallies.ts'
 
@@ -15,13 +15,10 @@ export interface TierMove extends CopyTally {
  * Returns which replicas of a datasource go from which tier to which. Where a segment leaves several tiers for several
  * others, they are paired in the order of their names. Yields regularly.
  */
-export function* tierMovesOf(
-  { cluster, datasources }: Outcome,
-  dataSource: string,
-): Generator<undefined, TierMove[]> {
-  const tiers = cluster.tiers.map(({ name }) => name)
+export function* tierMovesOf(outcome: Outcome, dataSource: string): Generator<undefined, TierMove[]> {
+  const tiers = outcome.cluster.tiers.map(({ name }) => name)
   const tallies = new Map<string, { from: number; to: number; interval: Interval; tally: MutableCopyTally }>()
-  const datasource = datasources.find(({ columns }) => columns.dataSource === dataSource)
+  const datasource = outcomeOf(outcome, dataSource)
   if (datasource === undefined) return []
   const { columns, pieces } = datasource
   const tallyOf = yield* tallyChanges(pieces, columns)

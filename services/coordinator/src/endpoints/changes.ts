@@ -24,7 +24,8 @@ const maxStreams = 64
 const maxStreamsPerCaller = 8
 // Shorter than the timeouts of proxies.
 const heartbeatMs = 10_000
-// Login and permissions are checked when a stream starts, so a caller must start a new one regularly, and after changes to users and roles.
+// Login and permissions are checked when a stream starts, so a caller must start a new one regularly, and after changes to users and
+// roles.
 const maxStreamMs = 60_000
 
 /** Returns the endpoint that streams what changes in the cluster, as server-sent events. */
