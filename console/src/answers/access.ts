@@ -24,3 +24,29 @@ export interface UsersAndRoles {
   /** The ETag of users, roles, and group mappings. It changes with each of them. */
   readonly version: string | undefined
 }
+
+/** Permissions of one kind. */
+interface Grant {
+  readonly read: boolean
+  readonly write: boolean
+}
+
+/** What a user may do. */
+export interface CallerAnswer {
+  readonly identity: string
+  readonly state: Grant
+  readonly config: Grant
+  /** Permissions on users and roles. */
+  readonly security: Grant
+  readonly datasource: Grant | null
+  /** Permissions on any datasources. */
+  readonly anyDatasource: Grant
+  /** Whether the cluster stores users and roles. */
+  readonly storesRoles: boolean
+  /** Whether faults can be injected. */
+  readonly simulation: boolean
+  /** Whether the clock of the cluster can be moved. */
+  readonly simulatedClock: boolean
+  /** Where the certificate authority is on the machine of the router; null if unknown. */
+  readonly authorityFile: string | null
+}

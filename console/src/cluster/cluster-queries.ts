@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { fetchJson, hasCluster, send } from '../session/index.ts'
+import type { CallerAnswer } from '../answers/index.ts'
+import { currentSession, fetchJson, hasCluster, send } from '../session/index.ts'
 import { callWorker } from '../web-worker/index.ts'
 import { retryMs } from './refetching.ts'
 
@@ -15,31 +16,6 @@ export function useInventory() {
   })
 }
 
-/** Permissions of one kind. */
-interface Grant {
-  readonly read: boolean
-  readonly write: boolean
-}
-
-interface CallerAnswer {
-  readonly identity: string
-  readonly state: Grant
-  readonly config: Grant
-  /** Permissions on users and roles. */
-  readonly security: Grant
-  readonly datasource: Grant | null
-  /** Permissions on any datasources. */
-  readonly anyDatasource: Grant
-  /** Whether the cluster stores users and roles. */
-  readonly storesRoles: boolean
-  /** Whether faults can be injected. */
-  readonly simulation: boolean
-  /** Whether the clock of the cluster can be moved. */
-  readonly simulatedClock: boolean
-  /** Where the certificate authority is on the machine of the router; null if unknown. */
-  readonly authorityFile: string | null
-}
-
 /** What the user may do, in general and with one datasource. */
 export const useCaller = (dataSource?: string) =>
   useQuery({
@@ -48,6 +24,8 @@ export const useCaller = (dataSource?: string) =>
       fetchJson<CallerAnswer>(
         `/svc/router/v1/caller${dataSource === undefined ? '' : `?dataSource=${encodeURIComponent(dataSource)}`}`,
       ),
+    // The login has just asked for it.
+    initialData: dataSource === undefined ? currentSession().caller : undefined,
     staleTime: 30_000,
     refetchInterval: retryMs,
   })

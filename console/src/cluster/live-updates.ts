@@ -48,7 +48,7 @@ export function useLiveUpdates(): void {
     const refetcher = new Refetcher(queries)
     return listenToCluster((event) => {
       if (event.kind === 'changes') refetchChanged(queries, refetcher, event.changes)
-      if (event.kind === 'reset') void queries.invalidateQueries()
+      if (event.kind === 'reset') refetcher.refetchEverything()
       if (event.kind === 'connected') {
         setConnection(connected)
         // Repeats what failed in the meantime, because events report only what has changed.

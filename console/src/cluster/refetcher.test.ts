@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { QueryClient, QueryObserver } from '@tanstack/react-query'
+import { QueryCache, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { Refetcher } from './refetcher.ts'
 
 /** A query whose fetches end when `answer` is called, with the number of the fetch. */
@@ -57,10 +57,32 @@ test('refetches after a fetch that may have begun before the change', async () =
   end()
 })
 
+test('refetches everything, without canceling the first fetch', async () => {
+  const { queries, answer, fetches, shown, end } = followed()
+  let rules = 0
+  const queryFn = async () => {
+    rules += 1
+    return rules
+  }
+  const stop = new QueryObserver(queries, { queryKey: ['rules', 'wiki'], queryFn }).subscribe(() => undefined)
+  await new Promise((resolve) => setTimeout(resolve))
+  new Refetcher(queries).refetchEverything()
+  await new Promise((resolve) => setTimeout(resolve))
+  // Rules are refetched while the first inventory is still on its way.
+  assert.deepEqual([rules, fetches()], [2, 1])
+  await answer()
+  assert.deepEqual([shown(), fetches()], [1, 2])
+  await answer()
+  assert.deepEqual([shown(), fetches()], [2, 2])
+  stop()
+  end()
+})
+
 test('refetches what costs more only once per pause, and not if nothing changed in the pause', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   let fetches = 0
   const refetcher = new Refetcher({
+    getQueryCache: () => new QueryCache(),
     isFetching: () => 0,
     invalidateQueries: async () => {
       fetches += 1

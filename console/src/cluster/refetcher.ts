@@ -7,7 +7,7 @@ import { lacksPermission } from './refetching.ts'
  * for each of them.
  */
 export class Refetcher {
-  private readonly queries: Pick<QueryClient, 'invalidateQueries' | 'isFetching'>
+  private readonly queries: Pick<QueryClient, 'getQueryCache' | 'invalidateQueries' | 'isFetching'>
   /** Keys that are being refetched, and whether that must be repeated. */
   private readonly refetching = new Map<string, boolean>()
   /** Keys that may not be refetched yet, and whether they changed in the meantime. */
@@ -28,7 +28,13 @@ export class Refetcher {
     if (!isRunning) void this.run(text, queryKey)
   }
 
-  /** Does the same for queries that cost more: at once, but after that only once per pause. */
+  /** Refetches all queries, each kind on its own: what is quickly refetched does not wait for what is not. */
+  refetchEverything(): void {
+    const queries = this.queries.getQueryCache().getAll()
+    for (const kind of new Set(queries.map(({ queryKey }) => String(queryKey[0])))) this.refetch(kind)
+  }
+
+  /** Refetches queries that cost more: at once, but after that only once per pause. */
   refetchWithPause(pauseMs: number, ...queryKey: string[]): void {
     const text = JSON.stringify(queryKey)
     const pause = this.pauses.get(text)

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import type { CallerAnswer } from '../answers/index.ts'
 import { byteCharacters } from '../formats/index.ts'
 
 /** What this tab knows about its user. Credentials stay in memory, so closing or reloading the tab logs out. */
@@ -12,9 +13,11 @@ export interface Session {
   readonly authorization: string | undefined
   /** The last user who logged in; empty before the first login. */
   readonly user: string
+  /** What the user could do when logging in; undefined without a cluster. */
+  readonly caller: CallerAnswer | undefined
 }
 
-let session: Session = { state: 'unknown', authorization: undefined, user: '' }
+let session: Session = { state: 'unknown', authorization: undefined, user: '', caller: undefined }
 const listeners = new Set<() => void>()
 const forgetters = new Set<() => void>()
 const repeaters = new Set<() => void>()
@@ -47,7 +50,7 @@ export const onLoginAgain = (repeat: () => void): void => {
 
 /** Starts a session that needs no login. */
 export const openSession = (user: string): void =>
-  setSession({ state: 'loggedIn', authorization: undefined, user })
+  setSession({ state: 'loggedIn', authorization: undefined, user, caller: undefined })
 
 /**
  * Marks the session as ended by the cluster, which refused a header: the page shows the login form, and keeps everything
@@ -60,10 +63,6 @@ export function endSession(authorization: string | undefined): void {
 
 /** Ends the session on request of its user: the page shows nothing of the cluster until the next login. */
 export const logOut = (): void => setSession({ ...session, state: 'loggedOut', authorization: undefined })
-
-interface CallerAnswer {
-  readonly identity: string
-}
 
 /** Logs in, or checks that no login is needed if both are empty. Returns why the login failed, or undefined. */
 export async function logIn(name: string, password: string): Promise<string | undefined> {
@@ -88,7 +87,7 @@ export async function logIn(name: string, password: string): Promise<string | un
   const { identity } = caller
   const lastUser = session.user
   if (lastUser !== '' && lastUser !== identity) for (const forget of forgetters) forget()
-  setSession({ state: 'loggedIn', authorization, user: identity })
+  setSession({ state: 'loggedIn', authorization, user: identity, caller })
   if (lastUser === identity) for (const repeat of repeaters) repeat()
   return undefined
 }

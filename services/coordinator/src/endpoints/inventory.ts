@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { constants, createGzip } from 'node:zlib'
+import { constants, createGzip, createZstdCompress } from 'node:zlib'
 import { omittable } from '@svc/domain/validation'
 import { Reply, type Route, route, state, streamed, textAnswer } from '@svc/shared/http'
 import { textParameter } from '@svc/shared/wire'
@@ -35,20 +35,24 @@ export function inventoryRoute({ leadership, context }: ClusterView, inventories
         const headers = { ETag: `"${tag}"` }
         if (request.headers['if-none-match'] === headers.ETag) return new Reply(304, undefined, headers)
         const pieces = await encode()
-        const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+        const accepted = String(request.headers['accept-encoding'] ?? '')
+        const compression = compressions.find(({ pattern }) => pattern.test(accepted))
         response.writeHead(200, {
           'Content-Type': 'application/octet-stream',
           ...headers,
           Vary: 'Accept-Encoding',
-          ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
+          ...(compression === undefined ? {} : { 'Content-Encoding': compression.name }),
         })
         if (request.method === 'HEAD') {
           response.end()
           return streamed
         }
         const source = Readable.from(pieces, { objectMode: false })
-        const zip = createGzip({ level: constants.Z_BEST_SPEED })
-        await (isZipped ? pipeline(source, zip, response) : pipeline(source, response)).catch((error) => {
+        const sent =
+          compression === undefined
+            ? pipeline(source, response)
+            : pipeline(source, compression.create(), response)
+        await sent.catch((error) => {
           // There is no caller left to report the error to.
           if (!signal.aborted) throw error
         })
@@ -57,3 +61,9 @@ export function inventoryRoute({ leadership, context }: ClusterView, inventories
     }),
   )
 }
+
+// The first one is preferred: it takes a tenth of the time of gzip, for fewer bytes.
+const compressions = [
+  { name: 'zstd', pattern: /\bzstd\b/, create: () => createZstdCompress() },
+  { name: 'gzip', pattern: /\bgzip\b/, create: () => createGzip({ level: constants.Z_BEST_SPEED }) },
+] as const

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { arrayBuffer, text } from 'node:stream/consumers'
+import { arrayBuffer, buffer, text } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { decideRequest, decodeInventory, formatDecided, parsePreviewRequest } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import { finish } from '@svc/domain/steps'
@@ -589,6 +590,19 @@ describe('the inventory for previews in a page', () => {
     const { restorable, loadTime, ...summary } = expected.summary as Record<string, unknown>
     assert.deepEqual(JSON.parse(JSON.stringify(answer)), { ...expected, summary })
   })
+
+  for (const [accepted, encoding, decode] of [
+    ['gzip, deflate, br, zstd', 'zstd', zstdDecompressSync],
+    ['gzip, deflate', 'gzip', gunzipSync],
+    ['br', undefined, (bytes: Buffer) => bytes],
+  ] as const)
+    it(`is compressed for a caller that accepts ${accepted}`, async () => {
+      const answer = await inventory({ 'Accept-Encoding': accepted })
+      assert.equal(answer.headers['content-encoding'], encoding)
+      const bytes = decode(await buffer(answer))
+      const { datasources } = decodeInventory(Uint8Array.from(bytes).buffer)
+      assert.deepEqual(datasources.map(({ segments }) => segments.dataSource).sort(), ['koalas', 'wiki'])
+    })
 
   it('is not sent again while nothing changes', async () => {
     const first = await inventory()
