@@ -106,7 +106,7 @@ test('refetches what costs more only once per pause, and not if nothing changed 
   }
 })
 
-test('does not repeat a request that lacked a permission', async () => {
+test('repeats a request that lacked a permission only with everything else', async () => {
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
   let fetches = 0
   const queryFn = () => {
@@ -119,6 +119,10 @@ test('does not repeat a request that lacked a permission', async () => {
   new Refetcher(queries).refetch('access')
   await new Promise((resolve) => setTimeout(resolve))
   assert.equal(fetches, 1)
+  // After a gap in the stream of changes, the user may have the permission.
+  new Refetcher(queries).refetchEverything()
+  await new Promise((resolve) => setTimeout(resolve))
+  assert.equal(fetches, 2)
   stop()
   queries.clear()
 })

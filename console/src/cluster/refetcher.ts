@@ -28,8 +28,12 @@ export class Refetcher {
     if (!isRunning) void this.run(text, queryKey)
   }
 
-  /** Refetches all queries, each kind on its own: what is quickly refetched does not wait for what is not. */
+  /**
+   * Refetches all queries, each kind on its own: what is quickly refetched does not wait for what is not. Permissions may have changed, so
+   * requests that lacked one are repeated, too.
+   */
   refetchEverything(): void {
+    void this.queries.invalidateQueries({ predicate: ({ state: { error } }) => lacksPermission(error) })
     const queries = this.queries.getQueryCache().getAll()
     for (const kind of new Set(queries.map(({ queryKey }) => String(queryKey[0])))) this.refetch(kind)
   }
